@@ -1,5 +1,5 @@
-//! No circle of imports between the files of a crate, so that a reader can follow the imports of any file
-//! downwards to an end.
+//! No circle of imports between the files of a crate, nor between the folders at its top, so that a reader can
+//! follow the imports of any file or folder downwards to an end.
 //!
 //! A folder's root file (`mod.rs`, `lib.rs`, `main.rs`) counts like any other file, with one exception: the
 //! files of a folder may import from the root files of the folders around them, which hold what these files
@@ -118,8 +118,19 @@ fn circles(mut arrows: BTreeMap<Place, BTreeSet<Place>>) -> BTreeMap<Place, BTre
     }
 }
 
+/// The same arrows between the files and folders at the top of a crate.
+fn arrows_at_the_top(arrows: &BTreeMap<Place, BTreeSet<Place>>) -> BTreeMap<Place, BTreeSet<Place>> {
+    let mut at_the_top = BTreeMap::<Place, BTreeSet<Place>>::new();
+    for (from, to) in arrows.iter().filter(|(from, _)| !from.is_empty()) {
+        let top = &from[..1];
+        let others = to.iter().filter_map(|to| to.get(..1)).filter(|to| *to != top);
+        at_the_top.entry(top.to_vec()).or_default().extend(others.map(<[_]>::to_vec));
+    }
+    at_the_top
+}
+
 #[test]
-fn no_file_imports_itself_by_way_of_others() {
+fn no_file_or_folder_imports_itself_by_way_of_others() {
     let sources = files(&root().join("crates"), "toml");
     let sources = sources.iter().filter_map(|manifest| Some(manifest.parent()?.join("src")));
     let mut seen = 0;
@@ -130,8 +141,11 @@ fn no_file_imports_itself_by_way_of_others() {
             .filter(|(place, _)| !place.iter().any(|part| TESTS.contains(&part.as_str())))
             .collect();
         seen += files.len();
-        let left = circles(arrows(&files));
-        assert!(left.is_empty(), "{}: a circle is among these imports: {left:#?}", source.display());
+        let arrows = arrows(&files);
+        for arrows in [arrows_at_the_top(&arrows), arrows] {
+            let left = circles(arrows);
+            assert!(left.is_empty(), "{}: a circle is among these imports: {left:#?}", source.display());
+        }
     }
     assert!(seen > 100, "only {seen} files: are they still below crates?");
 }
@@ -145,4 +159,14 @@ fn a_circle_is_found_and_a_chain_is_none() {
     };
     assert!(tree("use self::three::Three;").is_empty());
     assert_eq!(tree("use super::one::One; mod three;").len(), 2);
+}
+
+#[test]
+fn folders_can_be_in_a_circle_though_their_files_are_not() {
+    let files =
+        [("one/low", ""), ("one/high", "use crate::two::middle;"), ("two/middle", "use crate::one::low;")];
+    let place = |name: &str| name.split('/').map(str::to_owned).collect::<Place>();
+    let arrows = arrows(&files.map(|(name, code)| (place(name), code.to_owned())).into());
+    assert_eq!(circles(arrows_at_the_top(&arrows)).len(), 2);
+    assert!(circles(arrows).is_empty());
 }
