@@ -67,7 +67,7 @@ impl Consequence {
                 Self::Move(&[Trigger::Confirm, Trigger::Return])
             }
             (Direction::Withdrawal, Returned, S::Completed) => Self::Move(&[Trigger::Return]),
-            (Direction::Withdrawal, Returned, S::Refunded | S::Failed) => Self::Known,
+            (Direction::Withdrawal, Returned, S::Refunded) => Self::Known,
 
             // Money for what had failed, a failure of what was paid, a return of what never left.
             _ => Self::Park(ParkReason::Contradiction),

@@ -144,7 +144,7 @@ impl Model {
             (false, Lost, Failed | Cancelled | Expired | Refunded) => return,
             (false, Back, Processing) => &[Completed, Refunded],
             (false, Back, Completed) => &[Refunded],
-            (false, Back, Refunded | Failed) => &[],
+            (false, Back, Refunded) => &[],
             _ => return self.parked.push((name.to_owned(), kind == Done)),
         };
         // Once a person has accepted another amount, that is the one that the bank may repeat.

@@ -115,10 +115,13 @@ fn what_was_booked_with_another_amount_is_told_again_by_that_amount_only() {
 fn money_for_what_had_failed_waits_for_a_person() {
     let completed = event(RailEventKind::Completed, 1_000, Currency::MXN);
     let failed = event(RailEventKind::Failed, 1_000, Currency::MXN);
+    let returned = event(RailEventKind::Returned, 1_000, Currency::MXN);
     for (kind, status, event) in [
         (PaymentType::Deposit, Status::Failed, &completed),
         (PaymentType::Withdrawal, Status::Failed, &completed),
         (PaymentType::Withdrawal, Status::Cancelled, &completed),
+        (PaymentType::Withdrawal, Status::Failed, &returned),
+        (PaymentType::Withdrawal, Status::Cancelled, &returned),
         (PaymentType::Withdrawal, Status::Completed, &failed),
         (PaymentType::Deposit, Status::Completed, &failed),
     ] {
