@@ -12,8 +12,8 @@ pub struct SignedUrl<'a> {
     pub method: &'a str,
     /// The path from its first slash, without the query.
     pub path: &'a str,
-    /// The Unix second at which the permission ends.
-    pub expires: i64,
+    /// When the permission ends.
+    pub expires: Timestamp,
 }
 
 /// Why a URL gives no permission.
@@ -43,12 +43,12 @@ impl SignedUrl<'_> {
         if !known {
             return Err(UrlProblem::Mismatch);
         }
-        if now.seconds() < self.expires { Ok(()) } else { Err(UrlProblem::Expired) }
+        if now < self.expires { Ok(()) } else { Err(UrlProblem::Expired) }
     }
 
     /// The signed text. Only the path, which comes last, can contain a line feed, so the text is unambiguous.
     fn message(&self) -> String {
-        format!("quipu-url-v1\n{}\n{}\n{}", self.method, self.expires, self.path)
+        format!("quipu-url-v1\n{}\n{}\n{}", self.method, self.expires.millis(), self.path)
     }
 }
 
@@ -60,15 +60,15 @@ mod tests {
     #[test]
     fn a_url_is_good_for_its_method_path_and_time_only() {
         let keyring = some_keyring();
-        let url = SignedUrl { method: "PUT", path: "/uploads/a", expires: 100 };
+        let at = Timestamp::from_millis;
+        let url = SignedUrl { method: "PUT", path: "/uploads/a", expires: at(100) };
         let signature = url.sign(&keyring);
-        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         assert_eq!(url.verify(&keyring, &signature, at(99)), Ok(()));
         assert_eq!(url.verify(&keyring, &signature, at(100)), Err(UrlProblem::Expired));
         for other in [
             SignedUrl { method: "GET", ..url },
             SignedUrl { path: "/uploads/b", ..url },
-            SignedUrl { expires: 101, ..url },
+            SignedUrl { expires: at(101), ..url },
         ] {
             assert_eq!(other.verify(&keyring, &signature, at(99)), Err(UrlProblem::Mismatch), "{other:?}");
         }

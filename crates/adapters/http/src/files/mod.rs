@@ -52,19 +52,19 @@ impl Place {
         format!("/{first}/{environment}/{merchant}/{}/{}{last}", self.ticket, self.attachment)
     }
 
-    fn url(&self, state: &AppState, kind: Kind, expires: i64) -> String {
+    fn url(&self, state: &AppState, kind: Kind, expires: Timestamp) -> String {
         let path = self.path(kind);
         let signed = SignedUrl { method: kind.method(), path: &path, expires };
         let signature = signed.sign(&state.services.keyring);
-        format!("{}{path}?expires={expires}&signature={signature}", state.settings.upload_url)
+        format!("{}{path}?expires={}&signature={signature}", state.settings.upload_url, expires.millis())
     }
 
     /// Whether the request's URL was signed here for this purpose, and has not expired.
     fn verify(&self, call: &Call, kind: Kind) -> Result<(), ApiError> {
         let query = Query::parse(call.request.query_string())?;
         let (mut ignored, invalid) = (quipu_kernel::Problems::new(), UrlProblem::Mismatch);
-        let expires =
-            query.whole_number("expires", &mut ignored).and_then(|number| i64::try_from(number).ok());
+        let expires = query.whole_number("expires", &mut ignored);
+        let expires = expires.and_then(|millis| i64::try_from(millis).ok()).map(Timestamp::from_millis);
         let signature = query.text("signature", &mut ignored);
         let (Some(expires), Some(signature)) = (expires, signature) else { return Err(refused(invalid)) };
         let path = self.path(kind);
@@ -98,15 +98,10 @@ fn refused(problem: UrlProblem) -> ApiError {
     ApiError::refused(code, problem.to_string())
 }
 
-/// The expiry of a URL in whole seconds, rounded up.
-fn end(at: Timestamp) -> i64 {
-    at.millis().div_euclid(1000) + i64::from(at.millis().rem_euclid(1000) > 0)
-}
-
 /// The URL to which an upload is sent.
 pub(crate) fn upload_url(state: &AppState, upload: &Upload) -> String {
     let (ticket, attachment) = (upload.ticket.clone(), upload.id.clone());
-    Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, end(upload.expires_at))
+    Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, upload.expires_at)
 }
 
 /// The URLs of an attachment, as an answer's data. `thumb_url` is null until the thumbnail is made.
@@ -119,7 +114,7 @@ pub(crate) struct Links {
 impl Links {
     pub(crate) fn of(call: &Call, stored: &StoredAttachment) -> Self {
         let place = Place::of_stored(stored);
-        let expires = end(call.now.plus(call.state.services.tickets.periods().download_expires_in));
+        let expires = call.now.plus(call.state.services.tickets.periods().download_expires_in);
         let thumbnail = stored.thumbnail.as_ref();
         Self {
             download_url: place.url(&call.state, Kind::File, expires),
