@@ -82,6 +82,11 @@ impl Conversation {
         }
     }
 
+    /// Whether a head has begun and did not end in time.
+    pub(super) fn has_late_head(&self) -> bool {
+        self.phase.get() == Phase::Head && self.since.get() + HEAD <= Instant::now()
+    }
+
     /// Notes that the head of a request has arrived, with the announced size of its body if it is chunked.
     pub(super) fn announce(&self, body: Option<Rc<Announced>>) {
         self.announced.borrow_mut().push_back(body);

@@ -127,6 +127,7 @@ impl Guarded {
             return Ok(());
         };
         if deadline <= Instant::now() && !self.keeps_taking() {
+            self.refuse_late_head();
             return Err(io::ErrorKind::TimedOut.into());
         }
         if self.timer.is_elapsed() || self.timer.deadline().into_std() > deadline + SLACK {
@@ -136,6 +137,17 @@ impl Guarded {
             self.timer.as_mut().reset((Instant::now() + SLACK).into());
         }
         Ok(())
+    }
+
+    /// Answers a head that takes too long, if the client takes the answer at once. The web server does so only
+    /// for the first head of a connection.
+    fn refuse_late_head(&self) {
+        if self.is_clean && self.conversation.has_late_head() {
+            let services = &self.state.services;
+            let answer = refusal::too_slow(services.clock.as_ref(), services.entropy.as_ref());
+            // The connection ends in any case.
+            let _written = self.socket.try_write(&answer);
+        }
     }
 
     /// Whether the client has read enough of the answer since the last deadline to get a new one.

@@ -1,4 +1,4 @@
-//! Refusals that the web server makes by itself, rewritten in our shape.
+//! Refusals of requests that never reach a handler, in our shape.
 
 use actix_web::http::StatusCode;
 use quipu_kernel::{Clock, Entropy, Problems, base32};
@@ -25,11 +25,20 @@ pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy)
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
             ApiError::refused(ErrorCode::HeadersTooLarge, "the head of the request is too large")
         }
-        StatusCode::REQUEST_TIMEOUT => {
-            ApiError::refused(ErrorCode::RequestTimeout, "the request did not arrive in time")
-        }
+        StatusCode::REQUEST_TIMEOUT => return Some(too_slow(clock, entropy)),
         _ => ApiError::Validation(Problems::of("request", "must be well-formed HTTP")),
     };
+    Some(last_answer(&error, clock, entropy))
+}
+
+/// The answer to a request whose head takes too long.
+pub(super) fn too_slow(clock: &dyn Clock, entropy: &dyn Entropy) -> Vec<u8> {
+    let error = ApiError::refused(ErrorCode::RequestTimeout, "the request did not arrive in time");
+    last_answer(&error, clock, entropy)
+}
+
+/// The bytes of an answer after which the connection is closed.
+fn last_answer(error: &ApiError, clock: &dyn Clock, entropy: &dyn Entropy) -> Vec<u8> {
     let body = error.to_answer(clock.now()).body;
     let status = error.code().http_status();
     let head = format!(
@@ -40,5 +49,5 @@ pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy)
         body.len(),
         base32(entropy, 20),
     );
-    Some([head, body].concat().into_bytes())
+    [head, body].concat().into_bytes()
 }

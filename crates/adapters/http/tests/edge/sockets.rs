@@ -261,6 +261,19 @@ async fn what_the_server_refuses_by_itself_has_our_shape() {
 }
 
 #[actix_web::test]
+async fn a_head_that_never_ends_is_refused_on_a_kept_connection_too() {
+    let world = World::new();
+    let server = Running::start(&world);
+    let mut stream = server.connect();
+    is_alive(&mut stream);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: ").expect("written");
+    let (status, body) = read_answer(&mut stream);
+    assert_eq!((status, body.contains("REQUEST_TIMEOUT")), (408, true), "{body}");
+    assert_eq!(stream.read(&mut [0]).expect("the end"), 0);
+    server.stop().await;
+}
+
+#[actix_web::test]
 async fn nobody_is_told_to_continue_before_a_refusal() {
     let world = World::new();
     let (merchant, key) = world.merchant_with_key().await;
