@@ -3,7 +3,10 @@
 /// Why a file is no statement. Nothing of it may be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum StatementProblem {
-    /// It is not well-formed XML, or not readable.
+    /// Its bytes cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Unreadable(String),
+    /// It is not well-formed XML.
     #[error("the file is malformed: {0}")]
     Malformed(String),
     /// It is not in UTF-8.
@@ -38,6 +41,14 @@ pub enum StatementProblem {
 }
 
 impl StatementProblem {
+    /// Why the reader of XML could not go on.
+    pub(crate) fn of_reader(error: &quick_xml::Error) -> Self {
+        match error {
+            quick_xml::Error::Io(error) => Self::Unreadable(error.to_string()),
+            other => Self::malformed(other),
+        }
+    }
+
     pub(crate) fn malformed(error: &dyn std::fmt::Display) -> Self {
         Self::Malformed(error.to_string())
     }

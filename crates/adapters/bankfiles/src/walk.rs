@@ -115,7 +115,7 @@ pub(crate) fn walk(
     loop {
         buffer.clear();
         let event =
-            reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::malformed(&error))?;
+            reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::of_reader(&error))?;
         match event {
             Event::Start(start) => {
                 roots += usize::from(place.depth == 0);

@@ -297,3 +297,10 @@ fn an_account_is_named_whole_or_not_at_all() {
         assert!(write_transfers(&mut out, &contents).is_err() && out.is_empty(), "nothing is written");
     }
 }
+
+#[test]
+fn what_cannot_be_read_is_not_called_malformed() {
+    let folder = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("a folder");
+    let problem = read_statement(std::io::BufReader::new(folder), |_| ()).expect_err("no file");
+    assert!(matches!(problem, StatementProblem::Unreadable(_)), "{problem}");
+}
