@@ -251,6 +251,9 @@ mod tests {
     #[test]
     fn an_unknown_key_or_a_bad_value_is_named() {
         assert!(problem("[limits]\nstandard = 1", &[]).contains("limits.standard is not a key"));
+        assert!(
+            problem("[limits]\nstandard = 1", &[]).ends_with("rails.http.NAME.url, rails.http.NAME.secret")
+        );
         assert!(problem("", &[("QUIPU__LISTN", "x")]).contains("listn is not a key"));
         for (key, value) in [
             ("LISTEN", "8080"),

@@ -29,7 +29,7 @@ pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
 /// The providers, in the order of their names. A provider without an address or a secret is a problem.
 pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
     let mut named: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (key, text) in from.take_below("rails.http.") {
+    for (key, text) in from.take_below("rails.http.", ["rails.http.NAME.url", "rails.http.NAME.secret"]) {
         let Some((name, member)) = key.split_once('.') else {
             from.problem(format!("rails.http.{key} must be a table with url and secret"));
             continue;

@@ -15,6 +15,8 @@ pub(crate) struct Reader {
     texts: BTreeMap<String, String>,
     problems: Vec<String>,
     keys: BTreeSet<&'static str>,
+    /// The keys of sections whose names the operator chooses, with a placeholder for the name.
+    keys_below: Vec<&'static str>,
 }
 
 impl Reader {
@@ -29,7 +31,12 @@ impl Reader {
         let merged = Config::builder().add_source(source).add_source(environment).build();
         let table = merged.and_then(|config| config.collect());
         let table = table.map_err(|error| without_excerpt(&error, file.map(|file| &*file.path)))?;
-        let mut reader = Self { texts: BTreeMap::new(), problems: Vec::new(), keys: BTreeSet::new() };
+        let mut reader = Self {
+            texts: BTreeMap::new(),
+            problems: Vec::new(),
+            keys: BTreeSet::new(),
+            keys_below: Vec::new(),
+        };
         for (key, value) in table {
             reader.add(key, value);
         }
@@ -71,7 +78,9 @@ impl Reader {
     }
 
     /// All values below `prefix`, by the rest of their keys: for sections whose names the operator chooses.
-    pub(crate) fn take_below(&mut self, prefix: &str) -> Vec<(String, String)> {
+    /// `keys` are those that there may be, with a placeholder for the name.
+    pub(crate) fn take_below(&mut self, prefix: &str, keys: [&'static str; 2]) -> Vec<(String, String)> {
+        self.keys_below.extend(keys);
         let keys: Vec<_> = self.texts.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
         let take = |key: String| Some((key.strip_prefix(prefix)?.to_owned(), self.texts.remove(&key)?));
         keys.into_iter().filter_map(take).collect()
@@ -89,7 +98,7 @@ impl Reader {
         if self.problems.is_empty() {
             return Ok(());
         }
-        let keys: Vec<_> = self.keys.iter().copied().collect();
+        let keys: Vec<_> = self.keys.iter().chain(&self.keys_below).copied().collect();
         let (problems, keys) = (self.problems.join("\n  "), keys.join(", "));
         Err(anyhow!("the configuration is wrong:\n  {problems}\nThe keys are: {keys}"))
     }
