@@ -113,3 +113,20 @@ async fn it_is_ready_while_its_server_takes_its_credentials() {
         assert_eq!(files.ready().await, Err(told));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_bucket_that_takes_calls_and_answers_none_is_not_waited_for() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = silent.local_addr().expect("bound");
+    tokio::spawn(async move {
+        let mut calls = Vec::new();
+        while let Ok((call, _)) = silent.accept().await {
+            calls.push(call);
+        }
+    });
+    let settings = S3Settings { endpoint: Some(format!("http://{address}")), ..settings() };
+    let files = S3Files::connect(&settings, entropy()).expect("settings");
+    let late = FileRefused::Failed("the bucket did not answer within 20 s".to_owned());
+    assert_eq!(files.complete(&upload(ContentType::Png)).await, Err(late.clone()));
+    assert_eq!(bytes(&files, "an-object").await, Err(late));
+}
