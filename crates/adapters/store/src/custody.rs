@@ -6,7 +6,11 @@ use diesel::connection::SimpleConnection as _;
 use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
-    connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, session::GivenUp, settings::Times,
+    connection::Connection,
+    error::Fault,
+    file::DatabaseFile,
+    sessions::{pool::Pool, session::GivenUp},
+    settings::Times,
 };
 
 /// The origin of connections.

@@ -27,7 +27,7 @@ use crate::{
     custody::{Custody, Origin},
     error::Fault,
     lock::locked,
-    session::Session,
+    sessions::session::Session,
     statement::statement,
 };
 

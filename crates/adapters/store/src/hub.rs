@@ -24,7 +24,7 @@ use crate::{
     custody::Origin,
     error::Fault,
     hints::{AT_ONCE, Hints, announce, news_of},
-    session::{Address, Session},
+    sessions::session::{Address, Session},
     unlearnt::{Taken, Unlearnt},
 };
 

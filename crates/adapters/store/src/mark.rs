@@ -19,7 +19,7 @@ use crate::{
     custody::{Custody, Origin},
     error::Fault,
     schema::{audit_log, entries, events, kept_answers, nonces, payments},
-    session::{GivenUp, Server, Session},
+    sessions::session::{GivenUp, Server, Session},
     statement::statement,
 };
 

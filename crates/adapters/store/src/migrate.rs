@@ -18,7 +18,7 @@ use tokio::{runtime::Handle, time::timeout};
 use crate::{
     connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
-    session::{self, Address},
+    sessions::session::{self, Address},
     settings::StoreSettings,
     statement::statement,
 };

@@ -28,7 +28,7 @@ use crate::{
     migrate, neighbours,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
-    session,
+    sessions::session,
     settings::StoreSettings,
     standing::Standing,
     step::Step,

@@ -17,10 +17,10 @@ use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
 use crate::{
     connection::{Connection, either, execute, first, load},
     error::Fault,
+    rows::stored::parsed,
     schema::{deliveries, work},
     statement::statement,
     store::Store,
-    stored::parsed,
 };
 
 type ClaimRow = (i64, String, String, String, i64, i32, i64);

@@ -8,10 +8,12 @@ use quipu_kernel::{MerchantId, Timestamp};
 use quipu_ledger::{Book, Chain, ChainHash};
 
 use crate::{
-    chain_place::{Place, first_id_of},
     connection::{Connection, load},
     error::Fault,
-    stored::parsed,
+    rows::{
+        chain_place::{Place, first_id_of},
+        stored::parsed,
+    },
 };
 
 /// The most chains that one query finds.

@@ -23,13 +23,12 @@ use self::{
     sealed_until::sealed_until,
 };
 use crate::{
-    chain_place::Place,
     connection::{Connection, execute, first, load},
     error::Fault,
     query::Reading,
+    rows::{chain_place::Place, stored::parsed},
     schema::{chains, sealing, seals},
     store::Store,
-    stored::parsed,
 };
 
 /// How many rows are read at once.

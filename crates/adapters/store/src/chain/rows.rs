@@ -8,10 +8,9 @@ use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
 use quipu_ledger::{Book, Chain, ChainedRow};
 
 use crate::{
-    audit_row::AuditRow,
-    chain_place::Place,
     connection::{Connection, load},
     error::Fault,
+    rows::{audit::AuditRow, chain_place::Place},
     schema::{audit_log, entries},
 };
 

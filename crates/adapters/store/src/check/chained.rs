@@ -14,9 +14,9 @@ use crate::{
         behind,
         rows::{self, environment_key, merchant_key},
     },
-    chain_place::Place,
     connection::{Connection, first, load},
     error::Fault,
+    rows::chain_place::Place,
     schema::{chains, sealing, seals},
 };
 

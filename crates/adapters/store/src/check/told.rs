@@ -12,7 +12,7 @@ use super::LISTED;
 use crate::{
     connection::{Connection, load},
     error::Fault,
-    payment_row::PaymentRow,
+    rows::payment::PaymentRow,
     schema::{events, payments},
 };
 

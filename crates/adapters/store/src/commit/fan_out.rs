@@ -22,8 +22,8 @@ use super::{
     sending::{Writing, executed},
 };
 use crate::{
-    endpoint_row::EndpointRow,
     error::Fault,
+    rows::endpoint::EndpointRow,
     schema::webhook_endpoints as endpoints,
     tables::{
         deliveries::{self, COUNTER, DeliveryLine},

@@ -21,9 +21,9 @@ use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
     mark::TransactionNumber,
+    rows::stored::{Totals, balance_from, parsed, totals},
     schema::{balances, kept_answers, nonces},
     statement::statement,
-    stored::{Totals, balance_from, parsed, totals},
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
 };
 

@@ -5,11 +5,10 @@ use quipu_kernel::Page;
 use quipu_merchants::{AuditFilter, AuditRecord};
 
 use crate::{
-    audit_row::AuditRow,
     chain::sealed_until::sealed_until,
     connection::{Connection, execute, first, load},
     error::Fault,
-    period::in_period,
+    rows::{audit::AuditRow, period::in_period},
     schema::audit_log,
 };
 

@@ -9,9 +9,8 @@ use super::merchants;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    period::in_period,
+    rows::{period::in_period, stored::parsed},
     schema::beneficiaries,
-    stored::parsed,
 };
 
 /// A beneficiary's row, column by column.

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    rows::stored::{from_json, parsed, to_json},
     schema::{hmac_credentials as credentials, merchants as merchant_rows},
-    stored::{from_json, parsed, to_json},
 };
 
 /// A credential's row, column by column.

@@ -7,9 +7,8 @@ use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, Me
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    period::in_period,
+    rows::{period::in_period, stored::parsed},
     schema::merchants,
-    stored::parsed,
 };
 
 /// A merchant's row, column by column.

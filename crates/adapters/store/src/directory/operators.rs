@@ -7,9 +7,8 @@ use quipu_merchants::{DirectoryError, Operator, Period, Role};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    period::in_period,
+    rows::{period::in_period, stored::parsed},
     schema::operators,
-    stored::parsed,
 };
 
 /// A row of the staff, column by column.

@@ -11,9 +11,9 @@ use super::{audit, merchants};
 use crate::{
     connection::{Connection, execute, first},
     error::Fault,
+    rows::stored::parsed,
     schema::{merchant_pages, page_keys, payment_pages},
     store::Store,
-    stored::parsed,
 };
 
 type FoundPage = (i64, String, String);

@@ -16,8 +16,8 @@ use crate::{
     connection::Connection,
     error::Fault,
     query::{Query, Reading},
+    rows::stored::to_value,
     store::Store,
-    stored::to_value,
 };
 
 /// Wraps an async function as a query for a worker.

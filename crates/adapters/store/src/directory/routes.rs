@@ -8,8 +8,8 @@ use super::merchants;
 use crate::{
     connection::{Connection, execute, load},
     error::Fault,
+    rows::stored::{from_json, to_json},
     schema::routes,
-    stored::{from_json, to_json},
 };
 
 #[derive(Debug, Insertable)]

@@ -14,9 +14,9 @@ use quipu_ledger::Balance;
 use crate::{
     connection::{Connection, first},
     error::Fault,
+    rows::stored::{Totals, balance_from, totals},
     schema::balances,
     statement::statement,
-    stored::{Totals, balance_from, totals},
 };
 
 statement! { FindBalances on Pg => (BigInt, (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)) {

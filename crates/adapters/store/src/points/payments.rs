@@ -12,7 +12,7 @@ use quipu_kernel::{PaymentId, Tenant};
 use quipu_payments::Payment;
 
 use crate::{
-    connection::Connection, error::Fault, payment_row::PaymentRow, schema::payments, statement::statement,
+    connection::Connection, error::Fault, rows::payment::PaymentRow, schema::payments, statement::statement,
 };
 
 statement! { FindPayments on Pg => payments::SqlType {

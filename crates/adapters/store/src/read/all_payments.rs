@@ -11,7 +11,7 @@ use super::{receipts, search, timeline};
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    payment_row::PaymentRow,
+    rows::payment::PaymentRow,
     schema::{callbacks, payments},
     store::Store,
 };

@@ -12,10 +12,9 @@ use super::{classes, narrow::Range, slice::Slice};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    payment_row::PaymentRow,
+    rows::{payment::PaymentRow, stored::parsed},
     schema::{bank_export_payments, bank_exports, payments},
     store::Store,
-    stored::parsed,
 };
 
 /// The number of payments that one read searches.

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     connection::{Connection, either},
     error::Fault,
-    payment_row::{PaymentRow, payment_columns},
+    rows::payment::{PaymentRow, payment_columns},
     schema::payments,
     statement::statement,
 };

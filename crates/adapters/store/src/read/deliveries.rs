@@ -11,8 +11,8 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
+    rows::stored::from_json,
     schema::{deliveries, webhook_endpoints as endpoints},
-    stored::from_json,
     tables::deliveries::code,
 };
 

@@ -10,9 +10,9 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     query::Reading,
+    rows::stored::{Totals, balance_from, parsed, totals},
     schema::balances,
     store::Store,
-    stored::{Totals, balance_from, parsed, totals},
 };
 
 #[async_trait]

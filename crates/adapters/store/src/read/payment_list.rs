@@ -16,7 +16,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
-    payment_row::PaymentRow,
+    rows::payment::PaymentRow,
     schema::payments,
 };
 

@@ -15,10 +15,10 @@ use crate::{
     error::Fault,
     flights::{Flight, ListKey, Listed, Seat},
     query::Reading,
+    rows::stored::parsed,
     schema::{customers, kept_answers},
     step::Step,
     store::{Inner, Store},
-    stored::parsed,
     tables::kept_answers::AWAITED,
 };
 

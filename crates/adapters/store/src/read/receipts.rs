@@ -7,8 +7,8 @@ use quipu_payments::{Receipt, ReceiptFilter, UNKNOWN_TENANT};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    rows::stored::parsed,
     schema::receipts,
-    stored::parsed,
 };
 
 /// The row, column by column, in the order of the table.

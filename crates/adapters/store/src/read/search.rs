@@ -8,7 +8,7 @@ use super::narrow::after;
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    payment_row::PaymentRow,
+    rows::payment::PaymentRow,
     schema::payments,
 };
 

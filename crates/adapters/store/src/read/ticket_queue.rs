@@ -14,7 +14,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     found::ticket_filter::{narrowed, whole},
-    period::in_period,
+    rows::period::in_period,
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
 };

@@ -10,8 +10,8 @@ use quipu_tickets::{
 
 use crate::{
     error::Fault,
+    rows::stored::parsed,
     schema::{ticket_attachments, ticket_comments, ticket_notes, ticket_uploads, tickets},
-    stored::parsed,
 };
 
 /// The columns of a row, for either database.

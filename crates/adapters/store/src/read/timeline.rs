@@ -9,8 +9,8 @@ use super::{deliveries, receipts};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    rows::stored::{from_json, parsed},
     schema::{alerts, audit_log, callbacks, entries, events, refunds},
-    stored::{from_json, parsed},
 };
 
 type EventColumns = (String, String, Option<String>, Option<String>, Option<i32>, i64);

@@ -5,7 +5,7 @@ use quipu_kernel::Timestamp;
 use quipu_webhooks::Endpoint;
 
 use super::columns::columns;
-use crate::endpoint_row::{disabled_reason, events_text};
+use crate::rows::endpoint::{disabled_reason, events_text};
 
 columns! {
     in "webhook_endpoints" from (line: Endpoint) {

@@ -7,7 +7,7 @@ use quipu_kernel::{Amount, Timestamp};
 use quipu_payments::Payment;
 
 use super::{columns::saved_columns, names::held_names, record::record_table, table::Line};
-use crate::document::Document;
+use crate::rows::document::Document;
 
 saved_columns! {
     in "payments" from (line: Line<'a>)

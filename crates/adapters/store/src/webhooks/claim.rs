@@ -14,12 +14,11 @@ use quipu_webhooks::{Attempt, Owed, Wanted};
 use super::fail_pending::{Whose, fail_pending};
 use crate::{
     connection::{Connection, first, load},
-    endpoint_row::EndpointRow,
     error::Fault,
     keys::Keys,
+    rows::{endpoint::EndpointRow, stored::from_json},
     schema::{deliveries, events, webhook_endpoints as endpoints},
     statement::statement,
-    stored::from_json,
 };
 
 /// How many deliveries fail or are dropped together with a claim, because their endpoint is disabled or

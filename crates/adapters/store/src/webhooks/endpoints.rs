@@ -13,9 +13,11 @@ use tracing::Instrument as _;
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
-    endpoint_row::{EndpointRow, disabled_reason, events_text},
     error::{Fault, LeavesOpen, Trouble},
-    period::in_period,
+    rows::{
+        endpoint::{EndpointRow, disabled_reason, events_text},
+        period::in_period,
+    },
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
     tables::{deliveries::COUNTER, endpoints as new_endpoints},

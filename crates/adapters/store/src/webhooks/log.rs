@@ -22,10 +22,10 @@ use crate::{
     error::Fault,
     keys::Keys,
     read::slice::{Slice, rows},
+    rows::stored::{from_json, parsed},
     schema::{counters, deliveries, events},
     step::time_left,
     store::Store,
-    stored::{from_json, parsed},
     tables::deliveries::{COUNTER, code},
 };
 

@@ -16,9 +16,9 @@ use crate::{
     connection::{Connection, execute, load},
     error::Fault,
     keys::Keys,
+    rows::stored::parsed,
     schema::{counters, deliveries, webhook_endpoints as endpoints},
     store::Store,
-    stored::parsed,
     tables::deliveries::COUNTER,
 };
 

@@ -22,12 +22,11 @@ use super::{
 };
 use crate::{
     connection::{Connection, first, load},
-    endpoint_row::EndpointRow,
     error::{Fault, LeavesOpen as _},
+    rows::{endpoint::EndpointRow, stored::parsed},
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
-    stored::parsed,
     unlearnt::Taken,
 };
 

@@ -13,9 +13,9 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
+    rows::stored::from_json,
     schema::{deliveries, webhook_endpoints as endpoints},
     store::Store,
-    stored::from_json,
     tables::deliveries::Told,
 };
 

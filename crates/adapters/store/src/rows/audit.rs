@@ -5,7 +5,11 @@ use quipu_kernel::Timestamp;
 use quipu_ledger::ChainedRow;
 use quipu_merchants::{Actor, AuditRecord};
 
-use crate::{chain_place::Place, error::Fault, schema::audit_log, stored::from_json};
+use crate::{
+    error::Fault,
+    rows::{chain_place::Place, stored::from_json},
+    schema::audit_log,
+};
 
 /// One line, column by column.
 #[derive(Debug, Queryable, Insertable)]

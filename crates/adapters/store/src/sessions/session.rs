@@ -16,7 +16,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use tokio_postgres::{Config, config::TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{error::Fault, tls::Transport};
+use crate::{error::Fault, sessions::tls::Transport};
 
 /// How long a server may take to stop a query without a waiting caller.
 const CANCEL: Duration = Duration::from_secs(2);

@@ -4,7 +4,7 @@ use diesel::Queryable;
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_webhooks::{Enablement, Endpoint, EndpointId, EventName, TargetUrl};
 
-use crate::{error::Fault, stored::parsed};
+use crate::{error::Fault, rows::stored::parsed};
 
 /// The row, column by column, in the order of the table.
 #[derive(Debug, Queryable)]

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::{
     error::Fault,
     lock::locked,
-    session::{self, Process},
+    sessions::session::{self, Process},
 };
 
 /// The most sessions of each kind that are remembered.

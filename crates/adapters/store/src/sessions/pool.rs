@@ -14,9 +14,11 @@ use tokio::{
 
 use crate::{
     error::{Fault, OpenError},
-    health::Health,
     lock::locked,
-    session::{self, Address, Home, Process, Session},
+    sessions::{
+        health::Health,
+        session::{self, Address, Home, Process, Session},
+    },
     settings::{StoreSettings, Times},
 };
 

@@ -6,7 +6,10 @@ use diesel::Queryable;
 use quipu_kernel::{Amount, CustomerId, MerchantId, Minor, Tenant, Timestamp};
 use quipu_payments::{Customer, InRequestWebhook, Payment, State, Terms};
 
-use crate::{document::Document, error::Fault, stored::parsed};
+use crate::{
+    error::Fault,
+    rows::{document::Document, stored::parsed},
+};
 
 /// The row, column by column, in the order of the table.
 #[derive(Debug, Queryable)]
