@@ -1,7 +1,8 @@
 //! Files and URLs that somebody made to do harm.
 
-use std::io::Write as _;
+use std::{io::Write as _, time::Duration};
 
+use quipu_kernel::{Clock as _, SystemClock, Timestamp};
 use quipu_tests::{Database, Gateway, Setup, eventually, http_client, on_both_databases};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -33,6 +34,13 @@ fn stored(gateway: &Gateway) -> Vec<String> {
     let mut found = Vec::new();
     walk(&gateway.data_folder().join("attachments"), &mut found);
     found
+}
+
+/// When a signed URL says that it ends.
+fn end_of(url: &Value) -> Timestamp {
+    let (_, query) = url.as_str().and_then(|url| url.split_once("expires=")).expect("an end");
+    let millis = query.split('&').next().and_then(|millis| millis.parse().ok());
+    Timestamp::from_millis(millis.expect("a number"))
 }
 
 #[track_caller]
@@ -185,8 +193,12 @@ async fn a_url_ends_and_cannot_be_changed(database: Database) {
         let status = fetch(&json!(changed)).await.status();
         assert!([403, 404, 405].contains(&status.as_u16()), "{status} {changed}");
     }
+    let asked = SystemClock.now();
     let url = upload_url(api, &id, "b.png", "image/png").await;
     assert_eq!(url["expires_in"], 2);
+    let two_seconds = Duration::from_secs(2);
+    let life = asked.plus(two_seconds)..=SystemClock.now().plus(two_seconds);
+    assert!(life.contains(&end_of(&url["upload_url"])), "{url} {life:?}");
     let ended = async |url: &Value| {
         let answer = fetch(url).await;
         (answer.status() != StatusCode::OK).then_some(answer)
