@@ -132,6 +132,8 @@ async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
     let short = merchant.create(&draft::deposit_mxn(1_000)).await;
     let paid = withdrawal(&gateway, &merchant, true).await;
     let returned = withdrawal(&gateway, &merchant, true).await;
+    let failed = withdrawal(&gateway, &merchant, true).await;
+    gateway.operator().post_empty(&format!("/operator/v1/payments/{failed}/fail")).await.data();
     let shouted = deposit.to_uppercase().replace('_', " ");
     let file = statement(&[
         entry("R1", true, "10.00", &shouted, false),
@@ -140,19 +142,22 @@ async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
         entry("R4", false, "5.00", &returned, false),
         entry("R5", true, "5.00", &returned, true),
         entry("R6", true, "3.00", "rent", false),
+        // It left all the same, and came back: a person must see both.
+        entry("R7", false, "5.00", &failed, false),
+        entry("R8", true, "5.00", &failed, true),
     ]);
     let first = import(&gateway, &file).expect("a statement");
     let counts = |report: &Value| ["entries", "applied", "known", "parked"].map(|name| report[name].as_i64());
-    assert_eq!(counts(&first), [Some(6), Some(4), Some(0), Some(2)], "{first}");
+    assert_eq!(counts(&first), [Some(8), Some(4), Some(0), Some(4)], "{first}");
     let again = import(&gateway, &file).expect("a statement");
-    assert_eq!(counts(&again), [Some(6), Some(0), Some(6), Some(0)], "{again}");
+    assert_eq!(counts(&again), [Some(8), Some(0), Some(8), Some(0)], "{again}");
     for (id, status) in
         [(&deposit, "completed"), (&short, "processing"), (&paid, "completed"), (&returned, "refunded")]
     {
         assert_eq!(merchant.api.payment(id).await["status"], status, "{id}");
     }
     assert_eq!(merchant.balance("MXN").await, (10_500, 0));
-    assert_eq!(gateway.operator().get("/operator/v1/receipts?status=parked").await.ok()["total"], 2);
+    assert_eq!(gateway.operator().get("/operator/v1/receipts?status=parked").await.ok()["total"], 4);
     gateway.check();
 }
 
