@@ -77,7 +77,7 @@ const ADAPTERS: &[&str] = &[
 /// Histories in memory: they use the domain crates and nothing else of ours. Adapters use them in tests only.
 const SIMULATION: &str = "quipu-simulation";
 
-/// Every reader of foreign bytes, wherever it is. Only tests use it.
+/// Every parser of untrusted input, wherever it is. Only tests use it.
 const FUZZING: &str = "quipu-fuzzing";
 
 /// Names that have no business in a domain crate's source.
@@ -146,7 +146,7 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
         let may_see: &[&str] = match name.as_str() {
             "quipu" => ADAPTERS,
             "quipu-tests" => &["quipu-store", "quipu-rails"],
-            // Who reads foreign bytes.
+            // Who parses untrusted input.
             FUZZING => &["quipu-http", "quipu-bankfiles", "quipu-attachments"],
             _ => &[],
         };

@@ -64,7 +64,7 @@ test('a declined payment says what to do next', async () => {
   const payment = await gateway.create(redirect);
   const page = await visit(payment.payment_page_url);
   await gateway.decide(payment, 'decline');
-  await turnsTo(page, 'The payment did not succeed');
+  await turnsTo(page, 'The payment failed');
   assert.equal(await page.locator('#next a').getAttribute('href'), 'https://shop.example/cart');
   await done(page);
 });

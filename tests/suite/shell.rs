@@ -235,7 +235,7 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["ticket", "show", "00000000-0000-4000-8000-000000000000"], "no ticket has the identifier"),
         (&["merchant", "return-urls", &id, "--success-url", "javascript:x"], "http or https"),
         (&["audit", "--from", "yesterday"], "ISO 8601"),
-        (&["merchant", "routes", &id, "--replace-by", file], "routes[0].environment must be"),
+        (&["merchant", "routes", &id, "--replace-by", file], "routes.0.environment must be"),
         (&["merchant", "routes", &id, "--replace-by", "nowhere"], "nowhere cannot be read"),
         (&["merchant", "create", "--name", ""], "must not be empty"),
         (&["merchant", "create", "--name", "a\nb"], "control characters"),

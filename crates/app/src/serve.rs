@@ -154,7 +154,7 @@ async fn serve(
         None => None,
     };
     // A node must be known to live before it has deliveries in hand.
-    foundation.queue().beat().await.context("this node cannot say that it lives")?;
+    foundation.queue().beat().await.context("the first heartbeat of this node cannot be written")?;
     let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
     let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, settings);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });

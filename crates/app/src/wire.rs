@@ -353,7 +353,7 @@ fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileSto
 
 /// The use cases of tickets.
 pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Result<Arc<TicketOffice>> {
-    let program = std::env::current_exe().context("the program does not know where it is")?;
+    let program = std::env::current_exe().context("the path of this program cannot be found")?;
     let ports = TicketPorts {
         commit: foundation.commit(),
         reads: Arc::new(foundation.store.clone()),

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: what is kept, and for whom (docs/API.md, "Sending a creation again").
+//! `Idempotency-Key`: what is kept, and for whom (docs/API.md, "Retries and idempotency").
 
 use quipu_tests::{
     Answer, Client, Database, Gateway, draft, on_both_databases,

@@ -18,8 +18,8 @@ pub enum StatementProblem {
     /// It uses an entity that XML itself does not define.
     #[error("the file uses an entity that is not read")]
     Entity,
-    /// Its elements lie too deep in each other.
-    #[error("the elements of the file lie too deep in each other")]
+    /// Its elements are nested too deeply.
+    #[error("the elements of the file are nested too deeply")]
     TooDeep,
     /// A text is too long.
     #[error("a text of the file is too long")]

@@ -67,9 +67,9 @@ impl SenderSettings {
             tracing::warn!(%error, "some certificate authorities could not be read");
         }
         let mut roots = RootCertStore::empty();
-        let (believed, _) = roots.add_parsable_certificates(found.certs);
-        if believed == 0 {
-            tracing::warn!("no certificate authority is believed: deliveries over https will fail");
+        let (trusted, _) = roots.add_parsable_certificates(found.certs);
+        if trusted == 0 {
+            tracing::warn!("no certificate authority is trusted: deliveries over https will fail");
         }
         Self { allow_private, roots, resolver: Arc::new(SystemResolver::default()) }
     }

@@ -52,7 +52,7 @@ impl KeyUses {
             return;
         }
         if let Err(error) = self.credentials.note_api_keys_used(noted.into_iter().collect()).await {
-            tracing::warn!(%error, "when API keys were last used could not be written");
+            tracing::warn!(%error, "`last_used_at` of API keys could not be written");
         }
     }
 }

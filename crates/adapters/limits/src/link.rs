@@ -167,7 +167,7 @@ impl Link {
         if !self.is_owed && !self.others.is_empty() {
             self.is_owed = true;
             tracing::warn!(
-                "Redis has lost its memory; calls are refused until the other nodes have told it theirs"
+                "Redis has lost its memory; calls are refused until the other nodes have reported their counts"
             );
         }
     }

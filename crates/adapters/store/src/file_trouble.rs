@@ -22,7 +22,7 @@ impl fmt::Display for FileTrouble {
             Self::Gone => "the database file is gone; put it back, or stop and restore a backup",
             Self::Replaced => "the database file was replaced by another one; restart to serve from that",
             Self::Truncated => "the database file was truncated; stop and restore a backup",
-            Self::ReadOnly => "the database file is read-only",
+            Self::ReadOnly => "the database file is read-only; make it writable",
             Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
             Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",

@@ -47,13 +47,13 @@ pub(crate) struct Cli {
 /// Where the configuration and the data are, and how results are printed.
 #[derive(Debug, Args)]
 struct Places {
-    /// The configuration file; `quipu.toml` of the working folder, if there is one, unless given
+    /// The configuration file [default: quipu.toml in the working folder, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The data folder; beats `data_dir` of the configuration
+    /// The data folder; overrides `data_dir` of the configuration
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Print JSON on a terminal too; what is piped is JSON anyhow
+    /// Print JSON on a terminal too; piped output is always JSON
     #[arg(long, global = true)]
     json: bool,
 }
@@ -62,13 +62,13 @@ struct Places {
 enum Command {
     /// Serve merchants and operators until SIGTERM or Ctrl-C
     Serve {
-        /// Make a master key, demo merchants with test balances, and print lines to try
+        /// Make a master key and demo merchants with test balances, and print lines to try; never in production
         #[arg(long)]
         dev: bool,
     },
-    /// Apply the migrations that the database lacks; makes an embedded database that is not there
+    /// Apply pending migrations; creates the embedded database if it does not exist
     Migrate {
-        /// Refuse to make an embedded database: the one that was there may have gone
+        /// Never create the embedded database: if it does not exist, it may have been lost
         #[arg(long)]
         existing: bool,
     },
@@ -77,17 +77,17 @@ enum Command {
     /// The chains of hashes over entries and audit log
     #[command(subcommand)]
     Chain(chain::Command),
-    /// Copy the database into a file, while servers go on to write
+    /// Copy the database into a file, while servers keep running
     Backup(backup::Backup),
-    /// Make the database out of a copy, and verify it; refused where there is one, or a server runs
+    /// Restore the database from a backup and verify it; refused if a database exists or a server runs
     Restore(backup::Restore),
     /// Print each webhook that reaches a local port, and whether its signature verifies
     Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
     Routes,
-    /// Print the description of the interface, OpenAPI 3.0.3
+    /// Print the description of the API, OpenAPI 3.0.3
     Openapi {
-        /// The operator's interface instead of the merchants'
+        /// The operator API instead of the merchants'
         #[arg(long)]
         operator: bool,
     },
@@ -109,7 +109,7 @@ enum Command {
     /// Parked receipts
     #[command(subcommand)]
     Receipt(receipt::Command),
-    /// Bank files of the `manual` rail
+    /// Bank files of the manual rail
     #[command(subcommand)]
     Bank(bank::Command),
     /// What hosted pages show of a merchant

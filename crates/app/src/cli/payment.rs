@@ -28,20 +28,20 @@ pub(super) enum Command {
         /// The payment's identifier
         id: PaymentId,
     },
-    /// Say that a withdrawal was handed to the bank
+    /// Record that a withdrawal was handed to the bank
     Submit(DecisionArgs),
-    /// Say that the money arrived, late money included
+    /// Record that a deposit's money arrived, even late, or that a withdrawal was paid
     Complete(DecisionArgs),
-    /// Say that the money will not arrive
+    /// Record that a deposit's money will not arrive, or that a withdrawal will not be paid
     Fail(DecisionArgs),
-    /// Say that the bank sent a payout back
+    /// Record that the bank returned a payout
     Return(DecisionArgs),
-    /// List what was paid back of a deposit, the oldest first
+    /// List the refunds of a deposit, oldest first
     Refunds {
         /// The payment's identifier
         id: PaymentId,
     },
-    /// Pay a deposit back, wholly or in part
+    /// Book a refund of a deposit, in part or in full; the money itself is sent by hand
     Refund {
         /// The payment's identifier
         id: PaymentId,
@@ -73,13 +73,13 @@ pub(super) struct Filter {
     /// Of this type
     #[arg(long = "type")]
     kind: Option<PaymentType>,
-    /// By this method
+    /// With this method
     #[arg(long)]
     method: Option<Method>,
     /// In this currency
     #[arg(long)]
     currency: Option<Currency>,
-    /// With this merchant's reference
+    /// With this `merchant_reference`
     #[arg(long)]
     reference: Option<String>,
     /// Of this customer

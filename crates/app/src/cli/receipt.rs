@@ -36,8 +36,7 @@ pub(super) enum Command {
     Resolve {
         /// The receipt's identifier
         id: String,
-        /// `complete_with_received_amount` or ignore
-        #[arg(long)]
+        #[arg(long, help = "complete_with_received_amount or ignore")]
         action: Resolution,
         #[command(flatten)]
         key: Key,

@@ -65,8 +65,7 @@ pub(super) enum Command {
     Move {
         /// The ticket's identifier
         id: TicketId,
-        /// `in_progress`, `waiting_customer`, `on_hold`, resolved, closed or canceled
-        #[arg(long)]
+        #[arg(long, help = "in_progress, waiting_customer, on_hold, resolved, closed or canceled")]
         to: Status,
         /// The result, which the merchant sees; only with resolved, closed or canceled
         #[arg(long)]

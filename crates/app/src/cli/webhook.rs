@@ -42,8 +42,7 @@ pub(super) enum Command {
         /// test or live
         #[arg(long, default_value = "live")]
         environment: Environment,
-        /// admin (configured on purpose) or `in_request` (named by payments)
-        #[arg(long, default_value = "admin")]
+        #[arg(long, default_value = "admin", help = "admin (configured) or in_request (named by payments)")]
         source: Source,
         #[command(flatten)]
         part: Part,
@@ -55,17 +54,18 @@ pub(super) struct Wanted {
     /// Where deliveries go
     #[arg(long)]
     url: String,
-    /// Which events, separated by commas; the four usual ones unless given
+    /// Which events, separated by commas [default: payment.created, payment.completed, payment.failed,
+    /// payment.refunded]
     #[arg(long, value_delimiter = ',')]
     events: Option<Vec<String>>,
     /// A note for people
     #[arg(long)]
     description: Option<String>,
-    /// A file with the secret to sign with, whsec_ and base64, or - for standard input; one is made up unless
-    /// given
+    /// A file with the secret to sign with, whsec_ and base64, or - for standard input; generated
+    /// unless given
     #[arg(long, value_name = "FILE", conflicts_with = "secret")]
     secret_file: Option<PathBuf>,
-    /// The secret itself, which all users of the machine can read while the command runs; rather use
+    /// The secret itself, which all users of the machine can read while the command runs; prefer
     /// --secret-file
     #[arg(long)]
     secret: Option<String>,

@@ -40,7 +40,7 @@ impl ConfigFile {
     fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         if path.is_dir() {
-            bail!("{shown} is a folder and no configuration file");
+            bail!("{shown} is a folder, not a configuration file");
         }
         let bytes = fs::read(path).with_context(|| format!("{shown} cannot be read"))?;
         // The error of the conversion has the bytes, which may contain a secret.

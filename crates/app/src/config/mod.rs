@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn an_unknown_key_or_a_bad_value_is_named() {
-        assert!(problem("[limits]\nstandard = 1", &[]).contains("limits.standard is not a key"));
+        assert!(problem("[limits]\nstandard = 1", &[]).contains("limits.standard is not a known key"));
         assert!(
             problem("[limits]\nstandard = 1", &[]).ends_with("rails.http.NAME.url, rails.http.NAME.secret")
         );
-        assert!(problem("", &[("QUIPU__LISTN", "x")]).contains("listn is not a key"));
+        assert!(problem("", &[("QUIPU__LISTN", "x")]).contains("listn is not a known key"));
         for (key, value) in [
             ("LISTEN", "8080"),
             ("METRICS_LISTEN", "localhost"),

@@ -41,11 +41,14 @@ pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
 
 fn provider(from: &mut Reader, name: String, mut members: BTreeMap<String, String>) -> Option<Provider> {
     if !is_name(&name) {
-        return told(from, format!("rails.http.{name} must be named by 1 to 40 of a-z, 0-9, - and _"));
+        return told(
+            from,
+            format!("rails.http.{name}: the name must be 1 to 40 of the characters a-z, 0-9, - and _"),
+        );
     }
     let (url, secret) = (members.remove("url"), members.remove("secret"));
     for member in members.keys() {
-        from.problem(format!("rails.http.{name}.{member} is not a key"));
+        from.problem(format!("rails.http.{name}.{member} is not a known key"));
     }
     let url = match url.as_deref().map(values::web_url) {
         Some(Ok(url)) => Some(url),
@@ -104,7 +107,7 @@ mod tests {
             ("[rails.http.acme]\nurl = 'ftp://a.example'\nsecret = 'x'", "rails.http.acme.url must be"),
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.url is missing"),
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
-            ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a key"),
+            ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a known key"),
             ("[rails.http]\nurl = 'x'", "rails.http.url must be a table"),
             ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "must be named by"),
         ] {

@@ -93,7 +93,7 @@ impl Reader {
 
     /// Ends the reading: fails if there were problems, or if a key was not taken.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        let unknown = self.texts.keys().map(|key| format!("{key} is not a key"));
+        let unknown = self.texts.keys().map(|key| format!("{key} is not a known key"));
         self.problems.extend(unknown);
         if self.problems.is_empty() {
             return Ok(());

@@ -89,7 +89,7 @@ fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
             ),
         },
         Line {
-            does: "Create a deposit that tells it: once at once, and once when it completes",
+            does: "Create a deposit that sends its events to the listener: one immediately, and one when it completes",
             command: format!(
                 "curl -s -X POST {base_url}/api/v1/payments {key} {json} -d '{{\"amount\":100000,\"currency\":\"MXN\",\
                  \"method\":\"spei\",\"type\":\"deposit\",\"merchant_reference\":\"{}\",\

@@ -140,7 +140,7 @@ async fn attend(settle: Arc<SettlePayment>, work: WorkInHand, until: Instant) ->
     // Boxed, because it is large and a task of its own.
     match tokio::time::timeout_at(until, Box::pin(settle.attend(&work))).await {
         Ok(Ok(())) => return Some(key_of(&work)),
-        Ok(Err(error)) => tracing::warn!(payment = id, %error, "a due payment was not taken on"),
+        Ok(Err(error)) => tracing::warn!(payment = id, %error, "a due payment could not be processed"),
         Err(_) => tracing::warn!(payment = id, "a due payment took too long"),
     }
     None

@@ -63,7 +63,7 @@ pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<V
         }
         for message in own.into_messages() {
             let (field, what) = message.split_once(' ').unwrap_or((&message, ""));
-            problems.add(&format!("routes[{index}].{field}"), what);
+            problems.add(&format!("routes.{index}.{field}"), what);
         }
     }
     if problems.is_empty() { Ok(routes) } else { Err(problems) }
@@ -276,12 +276,12 @@ mod tests {
         bad["colour"] = json!("red");
         let problems = parse(&json!({ "routes": [good, bad, 7] })).expect_err("bad");
         let expected = [
-            "routes[1].colour is not a known member",
-            "routes[1].rail is not a configured rail",
-            "routes[1].max_amount must be from 1 to 2^53 - 1",
-            "routes[1].fee_bps must be from 0 to 10000",
-            "routes[1].key repeats that of another route (environment, currency, method, direction, partner)",
-            "routes[2].value must be an object",
+            "routes.1.colour is not a known member",
+            "routes.1.rail is not a configured rail",
+            "routes.1.max_amount must be from 1 to 2^53 - 1",
+            "routes.1.fee_bps must be from 0 to 10000",
+            "routes.1.key repeats that of another route (environment, currency, method, direction, partner)",
+            "routes.2.value must be an object",
         ];
         assert_eq!(problems, expected);
     }
@@ -300,9 +300,9 @@ mod tests {
         assert_eq!(routes[0].instructions.len(), 2);
         let problems = parsed("spei", "MXN", json!({"bank_name": 5, "purpose": "x", "payid": "x"}));
         let expected = [
-            "routes[0].instructions.payid is not a known member",
-            "routes[0].instructions.purpose is not a known member",
-            "routes[0].instructions.bank_name must be a string",
+            "routes.0.instructions.payid is not a known member",
+            "routes.0.instructions.purpose is not a known member",
+            "routes.0.instructions.bank_name must be a string",
         ];
         assert_eq!(problems.expect_err("bad"), expected);
         assert!(

@@ -9,11 +9,11 @@ test-notice = This is a test payment. No real money moves.
 pay-merchant = Pay { $merchant }
 payment-to = Payment to { $merchant }
 payout-from = Payout from { $merchant }
-reference = Reference
-payment-number = Payment number
+reference = Merchant’s reference
+payment-number = Payment ID
 languages = Language
 lost = The connection was lost. We keep trying.
-refreshes = This page refreshes by itself every 15 seconds.
+refreshes = This page refreshes automatically every 15 seconds.
 
 ## Time
 
@@ -41,25 +41,25 @@ open-wallet = Open in wallet
 ## What happened: deposits
 
 deposit-transfer = Waiting for your transfer
-deposit-transfer-text = Send it from your bank as shown. We tell you here when it arrives.
+deposit-transfer-text = Send it from your bank as shown. We will tell you here when it arrives.
 deposit-voucher = Waiting for your payment
-deposit-voucher-text = Pay in cash at the counter. We tell you here when it arrives.
+deposit-voucher-text = Pay in cash at the counter. We will tell you here when it arrives.
 deposit-crypto = Waiting for your payment
-deposit-crypto-text = Send it from your wallet as shown. We tell you here when it arrives.
+deposit-crypto-text = Send it from your wallet as shown. We will tell you here when it arrives.
 deposit-redirect = Ready to pay
-deposit-redirect-text = You pay on the secure page of the payment scheme. We tell you here when it is done.
+deposit-redirect-text = You pay on the secure page of the payment scheme. We will tell you here when it is done.
 deposit-waiting = Your payment is being prepared
-deposit-waiting-text = The details for paying appear here in a moment.
+deposit-waiting-text = The payment details will appear here in a moment.
 deposit-completed = Payment received
 deposit-completed-text = { $merchant } has your payment. There is nothing more to do.
 deposit-late = Your payment arrived after all
 deposit-late-text = It came after the time was up and was accepted. There is nothing more to do.
-deposit-failed = The payment did not succeed
-deposit-failed-text = You can go back to { $merchant } and try again. If money has left your account, give them the payment number below.
+deposit-failed = The payment failed
+deposit-failed-text = You can go back to { $merchant } and try again. If money has left your account, give them the payment ID below.
 deposit-expired = The time to pay is over
-deposit-expired-text = Please send nothing more for this payment. If you have already paid, the money is credited when it arrives.
+deposit-expired-text = Please do not send any more money for this payment. If you have already paid, the money is credited when it arrives.
 deposit-cancelled = The payment was cancelled
-deposit-cancelled-text = Please send nothing more for this payment. To pay, go back to { $merchant } and start again.
+deposit-cancelled-text = Please do not send any more money for this payment. To pay, go back to { $merchant } and start again.
 deposit-refunded = Your money was sent back
 deposit-refunded-text = { $merchant } has returned { $refunded } to you. Your bank may need a few days to show it.
 deposit-part-refunded = Part of your money was sent back
@@ -69,43 +69,43 @@ received-instead = { $received } arrived and was accepted.
 ## What happened: withdrawals
 
 withdrawal-form = Where should the money go?
-withdrawal-form-text = Enter your own account. Check it well: once you confirm, it cannot be changed.
+withdrawal-form-text = Enter your own account. Check it carefully: once you confirm, it cannot be changed.
 withdrawal-pending = Your payout is being prepared
 withdrawal-pending-text = It goes to the account shown here. There is nothing more to do.
 withdrawal-processing = Your payout is on its way
 withdrawal-processing-text = It goes to the account shown here. Your bank may need some time to show it.
 withdrawal-completed = Your payout was sent
 withdrawal-completed-text = It went to the account shown here. There is nothing more to do.
-withdrawal-failed = The payout did not succeed
+withdrawal-failed = The payout failed
 withdrawal-failed-text = The money is still with { $merchant }. Please ask them what to do.
 withdrawal-cancelled = The payout was cancelled
 withdrawal-cancelled-text = The money is still with { $merchant }. Please ask them if you expected it.
 withdrawal-expired = The time to enter an account is over
-withdrawal-expired-text = The money is still with { $merchant }. Please ask them for a new page.
+withdrawal-expired-text = The money is still with { $merchant }. Please ask them for a new link.
 withdrawal-returned = The bank sent the payout back
-withdrawal-returned-text = The account did not take it. The money is with { $merchant } again; please ask them what to do.
+withdrawal-returned-text = The receiving bank did not accept it. The money is with { $merchant } again; please ask them what to do.
 
 ## How to pay
 
 how-to-pay = How to pay
 transfer-1 = Open your bank’s app or website and start a transfer.
 spei-1 = Open your bank’s app or website and start a SPEI transfer.
-transfer-2 = Copy the details below exactly. Without the reference we cannot match your payment.
+transfer-2 = Copy the details below exactly. Without the payment reference we cannot match your payment.
 transfer-3 = Send exactly the amount shown.
 payid-1 = Open your bank’s app and choose to pay a PayID.
 payid-2 = Enter the PayID. Your bank should show the name { $name }.
-payid-3 = Enter the reference and send exactly the amount shown.
+payid-3 = Enter the payment reference and send exactly the amount shown.
 cashstore-1 = Go to a participating shop before the time is up.
 cash-1 = Go to a payment counter before the time is up.
-voucher-2 = Show the barcode, or tell the number below it.
+voucher-2 = Show the barcode, or give the number below it.
 voucher-3 = Pay in cash and keep the receipt.
 crypto-1 = Open your wallet and choose { $asset } on the network { $network }.
 crypto-2 = Scan the code or copy the address.
 crypto-3 = Send only { $asset } on this network. Anything else is lost.
-redirect-1 = Choose the button below to continue to the payment scheme.
+redirect-1 = Use the button below to continue to the payment scheme.
 redirect-2 = Confirm the payment there.
-redirect-3 = Come back here if you are not brought back by yourself.
-card-1 = Choose the button below. You enter your card on the scheme’s own page, never here.
+redirect-3 = Come back here if you are not returned automatically.
+card-1 = Use the button below. You enter your card on the scheme’s own page, never here.
 qr-of = QR code of the payment address
 barcode-of = Barcode { $number }
 
@@ -118,10 +118,10 @@ field-clabe = CLABE
 field-bsb = BSB
 field-bank = Bank
 field-swift = SWIFT / BIC
-field-purpose = Reference
+field-purpose = Payment reference
 field-payid = PayID
 field-payid-name = PayID name
-field-voucher = Payment number for the counter
+field-voucher = Number for the counter
 field-asset = Currency
 field-network = Network
 field-address = Address
@@ -163,7 +163,7 @@ scheme-approve = Approve
 scheme-decline = Decline
 scheme-leave = Leave open
 scheme-left-open = The payment was left open.
-scheme-over = This payment is decided.
+scheme-over = This payment has already been approved or declined.
 
 ## Notices
 

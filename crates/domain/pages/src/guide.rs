@@ -31,9 +31,9 @@ pub static GUIDES: &[Guide] = guides! {
     "testing", "Testing with the simulator", "TESTING.md";
     "errors", "Errors, and what to do", "ERRORS.md";
     "going-live", "Going live", "GOING-LIVE.md";
-    "versioning", "Versions, and how they end", "VERSIONING.md";
+    "versioning", "Versions and deprecation", "VERSIONING.md";
     "comparison", "When to choose something else", "COMPARISON.md";
-    "rail-protocol", "The protocol of providers", "RAIL-PROTOCOL.md";
+    "rail-protocol", "The protocol between Quipu and a payment provider", "RAIL-PROTOCOL.md";
 };
 
 #[derive(Template)]
@@ -93,7 +93,7 @@ fn name_headings(events: &mut [Event<'_>]) {
     }
 }
 
-/// The anchor of a heading: `Sending a creation again` is `sending-a-creation-again`.
+/// The anchor of a heading: `Retries and idempotency` is `retries-and-idempotency`.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
     kept.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() }).collect()

@@ -25,7 +25,7 @@ pub enum SendProblem {
     #[error("timed out")]
     TimedOut,
     /// The connection ended too early, or the answer was not HTTP.
-    #[error("the answer was broken off or malformed")]
+    #[error("the answer ended early or was malformed")]
     Broken,
     /// The answer was longer than we read, had more preliminary answers than we accept, or an encoding that
     /// we did not ask for.

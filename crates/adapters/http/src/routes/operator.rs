@@ -116,13 +116,13 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/payments/{payment_id}/submit", Door::Staff(Role::Finance, run!(operator::decisions::submit, call, staff)))
         .doc(DECISION.like("submitPayment", "Record that a withdrawal was handed to the bank")),
     row("POST", "/operator/v1/payments/{payment_id}/complete", Door::Staff(Role::Finance, run!(operator::decisions::complete, call, staff)))
-        .doc(DECISION.like("completePayment", "Record that the money arrived, late money included")),
+        .doc(DECISION.like("completePayment", "Record that a deposit's money arrived, even late, or that a withdrawal was paid")),
     row("POST", "/operator/v1/payments/{payment_id}/fail", Door::Staff(Role::Finance, run!(operator::decisions::fail, call, staff)))
-        .doc(DECISION.like("failPayment", "Record that the money will not arrive")),
+        .doc(DECISION.like("failPayment", "Record that a deposit's money will not arrive, or that a withdrawal will not be paid")),
     row("POST", "/operator/v1/payments/{payment_id}/return", Door::Staff(Role::Finance, run!(operator::decisions::give_back, call, staff)))
         .doc(DECISION.like("returnPayment", "Record that the bank returned a payout")),
     row("POST", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::create, call, staff)))
-        .doc(op("refundPayment", "Pay a deposit back, wholly or in part").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
+        .doc(op("refundPayment", "Book a refund of a deposit, in part or in full").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
             .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::RefundExceedsPayment, ErrorCode::InsufficientBalance, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
     row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
         .doc(op("listRefunds", "The refunds of a payment, oldest first").asks(PAGE).shows(List("Refund")).refuses(NO_PAYMENT)),

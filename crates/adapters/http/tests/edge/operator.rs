@@ -95,7 +95,7 @@ async fn routes_are_read_replaced_and_checked() {
     let mut wrong = routes.clone();
     wrong["routes"][1]["rail"] = json!("nowhere");
     let refused = send(&world, &admin, "PUT", &path, wrong).await;
-    assert_eq!(refused.body["message"], json!(["routes[1].rail is not a configured rail"]));
+    assert_eq!(refused.body["message"], json!(["routes.1.rail is not a configured rail"]));
     let emptied = send(&world, &admin, "PUT", &path, json!({"routes": []})).await;
     assert_eq!(emptied.body["data"]["routes"], json!([]));
 }

@@ -191,7 +191,7 @@ impl ProviderClient {
             .method(question.method.clone())
             .uri(format!("{}{}", self.base_url, question.path))
             .header(header::ACCEPT, "application/json")
-            .header(header::USER_AGENT, concat!("quipu/", env!("CARGO_PKG_VERSION")))
+            .header(header::USER_AGENT, concat!("Quipu/", env!("CARGO_PKG_VERSION")))
             .header("webhook-id", &question.id)
             .header("webhook-timestamp", at.seconds())
             .header("webhook-signature", signature);
@@ -247,7 +247,7 @@ impl Drop for Outcome<'_> {
         match self.client.breaker.note(answered, now) {
             Some(Turned::Open) => {
                 metrics::gauge!("quipu_rails_left_alone").increment(1.0);
-                tracing::warn!(rail, "the circuit is open: the provider is left alone for a while");
+                tracing::warn!(rail, "the circuit is open: no calls to the provider for 15 seconds");
             }
             Some(Turned::Closed) => {
                 metrics::gauge!("quipu_rails_left_alone").decrement(1.0);

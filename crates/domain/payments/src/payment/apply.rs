@@ -49,7 +49,9 @@ pub enum NotMoved {
         trigger: Trigger,
     },
     /// A withdrawal without a recipient cannot move on.
-    #[error("the withdrawal cannot be submitted before its recipient has said on its page where it goes")]
+    #[error(
+        "the withdrawal cannot be submitted before its recipient has entered an account on the hosted page"
+    )]
     NoRecipient,
     /// The refunded amount does not fit the trigger: it must be a part of what is left, or all of it.
     #[error("the refund does not fit what is left of the payment")]
