@@ -58,6 +58,8 @@ async fn a_deposit_can_be_told_to_fail_or_to_expire(database: Database) {
     assert_eq!(expired["failure"]["code"], "EXPIRED");
     assert_eq!(expired["completed_at"], Value::Null);
     assert_eq!(merchant.balance("MXN").await, (0, 0));
+    let id = merchant.create(&steered(draft::deposit("LKR", "redirectpay", 1_000), "expire")).await;
+    assert_eq!(merchant.wait_for(&id, "cancelled").await["failure"], Value::Null);
     gateway.check();
 }
 

@@ -1,7 +1,7 @@
 //! Signed requests, one check at a time (docs/SIGNING.md).
 
 use quipu_tests::{
-    Database, Gateway, draft, on_both_databases,
+    Database, Gateway, Receiver, draft, on_both_databases,
     signature::{fresh_nonce, unix_seconds},
 };
 use reqwest::Method;
@@ -14,6 +14,7 @@ const PAYMENTS: &str = "/api/v2/payments";
 
 on_both_databases!(
     the_four_endpoints_and_the_token_endpoint_accept_a_good_signature,
+    a_signed_creation_may_be_any_payment,
     what_was_altered_after_signing_is_refused,
     timestamps_pass_up_to_300_seconds_either_way,
     nonces_have_8_to_128_characters_and_are_used_once,
@@ -37,6 +38,37 @@ async fn the_four_endpoints_and_the_token_endpoint_accept_a_good_signature(datab
     assert_eq!(signer.get("/api/v2/balance/all").send(&caller).await.ok()["merchant_id"], merchant.id);
     let token = signer.post("/api/v2/auth/token", &json!({})).send(&caller).await.ok();
     assert_eq!(token["token_type"], "Bearer");
+}
+
+async fn a_signed_creation_may_be_any_payment(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let (signer, receiver) = (&merchant.signer, Receiver::start().await);
+    for currency in ["ARS", "GEL"] {
+        merchant.fund(currency, 1_000).await;
+    }
+    let hosted = |draft, kind: &str| draft::with(draft, "/type", json!(kind));
+    let wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
+    for (draft, member) in [
+        (hosted(draft::deposit_mxn(100), "deposit_pp"), "payment_page_url"),
+        (hosted(draft::without(draft::withdrawal_ars(100), "/payout"), "withdrawal_pp"), "payment_page_url"),
+        (draft::partner_withdrawal("GEL", 100, wallet), "payout"),
+        (draft::with(draft::deposit_mxn(100), "/webhook_url", json!(receiver.url("/v2"))), "webhook_url"),
+    ] {
+        let draft = draft::with(draft, "/customer/email", json!("stay@simulator.test"));
+        let mut created = signer.post(PAYMENTS, &draft).send(&caller).await.ok();
+        created.as_object_mut().expect("an object").remove("success");
+        assert!(!created[member].is_null(), "{member} in {created}");
+        let id = created["transaction_id"].as_str().expect("an id");
+        let read = signer.get(&format!("{PAYMENTS}/{id}")).send(&caller).await.data();
+        for (name, value) in created.as_object().expect("an object") {
+            let moves = ["status", "status_version", "updated_at"].contains(&name.as_str());
+            assert!(moves || &read[name] == value, "{name} of {draft}");
+        }
+    }
+    let shown = gateway.operator().get(&merchant.path("")).await.data();
+    let secret = shown["default_webhook_secrets"]["test"].as_str().expect("a secret");
+    assert!(receiver.wait_for("/v2", 1).await[0].is_signed_with(secret));
 }
 
 async fn what_was_altered_after_signing_is_refused(database: Database) {

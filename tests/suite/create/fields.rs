@@ -184,6 +184,8 @@ async fn customers_are_matched_by_email_then_phone(database: Database) {
     assert_eq!(customer_of(json!({ "phone": "52551234" })).await, ana);
     assert_ne!(customer_of(json!({ "email": "bea@example.com" })).await, ana);
     assert_ne!(customer_of(json!({ "phone": "99" })).await, ana);
+    // An e-mail address that nobody has is somebody else, whoever has the telephone.
+    assert_ne!(customer_of(json!({ "email": "ben@example.com", "phone": "52551234" })).await, ana);
 }
 
 async fn all_problems_are_told_at_once(database: Database) {

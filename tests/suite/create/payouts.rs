@@ -53,7 +53,7 @@ async fn a_withdrawal_needs_what_its_method_and_currency_ask(database: Database)
     let gateway = Gateway::start(database).await;
     let merchant = funded(&gateway).await;
     let mut table = Table::new();
-    let rows: [(Draft, &str); 7] = [
+    let rows: [(Draft, &str); 8] = [
         (ars, "recipient_name"),
         (ars, "bank_account"),
         (mxn, "bank_account"),
@@ -61,6 +61,7 @@ async fn a_withdrawal_needs_what_its_method_and_currency_ask(database: Database)
         (aud_payid, "payid_type"),
         (aud_bank, "bsb"),
         (aud_bank, "bank_account"),
+        (uyu, "bank_account"),
     ];
     for (draft, member) in rows {
         let (pointer, field) = (format!("/payout/{member}"), format!("payout.{member}"));
@@ -71,13 +72,15 @@ async fn a_withdrawal_needs_what_its_method_and_currency_ask(database: Database)
         let answer = merchant.api.create(&with(draft(), &pointer, json!(""))).await;
         table.invalid(format!("{} with {member} empty", draft()["currency"]), &answer, &field);
     }
-    for draft in [ars, mxn, aud_payid, aud_bank] {
+    for draft in [ars, mxn, aud_payid, aud_bank, uyu] {
         let answer = merchant.api.create(&without(draft(), "/payout")).await;
         table.invalid(format!("{} without payout", draft()["currency"]), &answer, "payout");
         let answer = merchant.api.create(&with(draft(), "/payout", Value::Null)).await;
         table.invalid(format!("{} with payout null", draft()["currency"]), &answer, "payout");
     }
-    table.invalid("UYU to nobody", &merchant.api.create(&with(uyu(), "/payout", json!({}))).await, "payout");
+    let hosted = with(without(uyu(), "/payout/bank_account"), "/type", json!("withdrawal_pp"));
+    let answer = merchant.api.create(&hosted).await;
+    table.invalid("hosted UYU without bank_account", &answer, "payout.bank_account");
     table.finish();
 }
 

@@ -120,7 +120,7 @@ fn audit_line(
 ) -> AuditRecord {
     let ids: Vec<_> = payments.iter().map(|payment| payment.id().as_str()).collect();
     let (entropy, at) = (&*foundation.entropy, export.created_at);
-    AuditRecord::new(entropy, at, Actor::shell(), "bank.export", merchant)
+    AuditRecord::new(entropy, at, Actor::shell(), "bank.export", Some(merchant))
         .about(format!("bank_export/{}", export.export_id))
         .changing(json!(null), json!({ "payments": ids }))
 }

@@ -103,8 +103,7 @@ async fn apply_all(foundation: &Foundation, file: &Path, reached: &mut Reached) 
 /// Writes into the audit log that a file is read, or what came of it. It names no merchant: a file may tell of several.
 async fn note(foundation: &Foundation, file: &Path, action: &str, after: Value) -> Result<()> {
     let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
-    let mut line = AuditRecord::new(entropy, at, Actor::shell(), action, UNKNOWN_TENANT.merchant());
-    line.merchant_id = None;
+    let line = AuditRecord::new(entropy, at, Actor::shell(), action, None);
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut changes = Changes::new(UNKNOWN_TENANT, at);
     changes.add(line.about(format!("bank_statement/{name}")).changing(Value::Null, after));

@@ -1,4 +1,4 @@
-//! The tenant: a merchant in one of its two environments. Every query is limited to one tenant.
+//! The tenant: a merchant in one of its two environments.
 
 use std::fmt;
 
@@ -21,11 +21,12 @@ impl fmt::Display for Environment {
     }
 }
 
-/// A merchant in one environment: the only way into a query.
+/// A merchant in one environment.
 ///
-/// Every port that reads or writes a merchant's rows takes a `Tenant`, so that a query scoped by one half,
-/// or by neither, cannot be written by accident. It is made from verified credentials, or by an operator
-/// who named both halves.
+/// The ports through which merchants' calls reach payments, balances, tickets and webhooks take a `Tenant`, so that a
+/// query scoped by one half, or by neither, cannot be written by accident. What a merchant has in both environments,
+/// such as its routes, is found by its number, and ports for staff, rails and workers say that they cross tenants. A
+/// tenant is made from verified credentials, or by an operator who named both halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tenant {
     merchant: MerchantId,

@@ -45,13 +45,14 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// A line about one change made at `at`; `before` and `after` must hold no secrets.
+    /// A line about one change made at `at`, which concerns `merchant` if any. Its subject is the merchant until
+    /// [`about`](Self::about) names another.
     pub fn new(
         entropy: &dyn Entropy,
         at: Timestamp,
         actor: Actor,
         action: &str,
-        merchant: MerchantId,
+        merchant: Option<MerchantId>,
     ) -> Self {
         let mut random = [0; 10];
         entropy.fill(&mut random);
@@ -61,8 +62,8 @@ impl AuditRecord {
             at,
             actor,
             action: action.to_owned(),
-            merchant_id: Some(merchant.0),
-            subject: format!("merchant/{merchant}"),
+            merchant_id: merchant.map(|merchant| merchant.0),
+            subject: merchant.map(|merchant| format!("merchant/{merchant}")).unwrap_or_default(),
             before: Value::Null,
             after: Value::Null,
         }
@@ -74,7 +75,7 @@ impl AuditRecord {
         self
     }
 
-    /// The same line, with the thing before and after.
+    /// The same line, with the thing before and after; neither may hold secrets.
     pub fn changing(mut self, before: Value, after: Value) -> Self {
         self.before = before;
         self.after = after;

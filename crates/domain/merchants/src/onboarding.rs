@@ -69,7 +69,8 @@ impl Onboarding {
             former_webhook_secrets: [None, None],
             created_at: at,
         };
-        let audit = self.audit(at, actor, "merchant.create", id).changing(Value::Null, shown(&merchant));
+        let audit =
+            self.audit(at, actor, "merchant.create", Some(id)).changing(Value::Null, shown(&merchant));
         self.directory.add_merchant(merchant.clone(), Route::of_new_merchant(), audit).await?;
         Ok((merchant, [test.text, live.text]))
     }
@@ -86,7 +87,7 @@ impl Onboarding {
             after.name = patch.name.clone().unwrap_or(after.name);
             after.status = patch.status.unwrap_or(after.status);
             after.return_urls = patch.return_urls.clone().unwrap_or(after.return_urls);
-            let audit = self.audit(self.clock.now(), actor.clone(), "merchant.update", id);
+            let audit = self.audit(self.clock.now(), actor.clone(), "merchant.update", Some(id));
             let audit = audit.changing(shown(before), shown(&after));
             (after, audit)
         });
@@ -107,7 +108,7 @@ impl Onboarding {
             let mut after = before.clone();
             let now = self.clock.now();
             after.replace_webhook_secret(environment, minted.sealed.clone(), now);
-            let audit = self.audit(now, actor.clone(), "merchant.rotate_webhook_secret", id);
+            let audit = self.audit(now, actor.clone(), "merchant.rotate_webhook_secret", Some(id));
             (after, audit.changing(Value::Null, json!({ "environment": environment })))
         });
         revised.await?;
@@ -166,7 +167,7 @@ impl Onboarding {
             "expires_at": record.expires_at,
             "last_four": record.last_four,
         });
-        let audit = self.audit(at, actor, "api_key.issue", record.tenant.merchant());
+        let audit = self.audit(at, actor, "api_key.issue", Some(record.tenant.merchant()));
         let audit = audit.about(format!("api_key/{}", record.key_id)).changing(Value::Null, after);
         self.directory.add_api_key(record.clone(), audit).await?;
         Ok(Issued { record, secret: minted.text })
@@ -180,7 +181,7 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<(), DirectoryError> {
         let at = self.clock.now();
-        let audit = self.revocation(at, actor, "api_key", merchant, key_id);
+        let audit = self.revocation(at, actor, "api_key", Some(merchant), key_id);
         self.directory.revoke_api_key(merchant, key_id, at, audit).await
     }
 
@@ -193,7 +194,7 @@ impl Onboarding {
         self.existing(tenant.merchant()).await?;
         let at = self.clock.now();
         let issued = self.new_credential(tenant, at);
-        let audit = self.audit(at, actor, "hmac_credential.issue", tenant.merchant());
+        let audit = self.audit(at, actor, "hmac_credential.issue", Some(tenant.merchant()));
         let audit = audit
             .about(format!("hmac_credential/{}", issued.record.credential_id))
             .changing(Value::Null, json!({ "environment": tenant.environment() }));
@@ -209,7 +210,7 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<(), DirectoryError> {
         let at = self.clock.now();
-        let audit = self.revocation(at, actor, "hmac_credential", merchant, credential_id);
+        let audit = self.revocation(at, actor, "hmac_credential", Some(merchant), credential_id);
         self.directory.revoke_credential(merchant, credential_id, at, audit).await
     }
 
@@ -229,7 +230,7 @@ impl Onboarding {
             let at = self.clock.now();
             let issued = self.credentials_of(id, version, at);
             let after = Merchant { api_version: version, ..before.clone() };
-            let audit = self.audit(at, actor.clone(), "merchant.switch", id);
+            let audit = self.audit(at, actor.clone(), "merchant.switch", Some(id));
             let audit = audit.changing(shown(&before), shown(&after));
             let records = issued.iter().map(|issued| issued.record.clone()).collect();
             let change = MerchantChange { before, after };
@@ -264,7 +265,7 @@ impl Onboarding {
         routes: Vec<Route>,
         actor: Actor,
     ) -> Result<(), DirectoryError> {
-        let audit = self.audit(self.clock.now(), actor, "routes.replace", merchant);
+        let audit = self.audit(self.clock.now(), actor, "routes.replace", Some(merchant));
         let audit = audit.changing(Value::Null, json!(routes));
         self.directory.replace_routes(merchant, routes, audit).await
     }
@@ -275,7 +276,8 @@ impl Onboarding {
         beneficiary: Beneficiary,
         actor: Actor,
     ) -> Result<i32, DirectoryError> {
-        let audit = self.audit(self.clock.now(), actor, "beneficiary.add", beneficiary.tenant.merchant());
+        let audit =
+            self.audit(self.clock.now(), actor, "beneficiary.add", Some(beneficiary.tenant.merchant()));
         // The number is given by the commit itself, and the whole account has no place in a log.
         let after = json!({
             "environment": beneficiary.tenant.environment(),
@@ -302,7 +304,7 @@ impl Onboarding {
             "amount": amount,
             "reason": reason,
         });
-        let audit = self.audit(self.clock.now(), actor, "balance.adjust", tenant.merchant());
+        let audit = self.audit(self.clock.now(), actor, "balance.adjust", Some(tenant.merchant()));
         audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after)
     }
 
@@ -328,9 +330,10 @@ impl Onboarding {
             "role": operator.role.as_str(),
             "expires_at": operator.expires_at,
         });
-        let mut audit = self.audit(at, actor, "operator.create", MerchantId(0));
-        audit.merchant_id = None;
-        let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
+        let audit = self
+            .audit(at, actor, "operator.create", None)
+            .about(format!("operator/{}", operator.operator_id))
+            .changing(Value::Null, after);
         self.directory.add_operator(operator.clone(), audit).await?;
         Ok(Issued { record: operator, secret: minted.text })
     }
@@ -339,13 +342,18 @@ impl Onboarding {
     /// others in.
     pub async fn revoke_operator(&self, operator_id: &str, actor: Actor) -> Result<(), DirectoryError> {
         let at = self.clock.now();
-        let mut audit = self.revocation(at, actor, "operator", MerchantId(0), operator_id);
-        audit.merchant_id = None;
+        let audit = self.revocation(at, actor, "operator", None, operator_id);
         self.directory.revoke_operator(operator_id, at, audit).await
     }
 
-    /// A line of the audit log about a merchant, for changes that other crates make.
-    pub fn audit(&self, at: Timestamp, actor: Actor, action: &str, merchant: MerchantId) -> AuditRecord {
+    /// A line of the audit log about a merchant, if it concerns one, for changes that other crates make too.
+    pub fn audit(
+        &self,
+        at: Timestamp,
+        actor: Actor,
+        action: &str,
+        merchant: Option<MerchantId>,
+    ) -> AuditRecord {
         AuditRecord::new(self.entropy.as_ref(), at, actor, action, merchant)
     }
 
@@ -354,7 +362,7 @@ impl Onboarding {
         at: Timestamp,
         actor: Actor,
         what: &str,
-        merchant: MerchantId,
+        merchant: Option<MerchantId>,
         id: &str,
     ) -> AuditRecord {
         let audit = self.audit(at, actor, &format!("{what}.revoke"), merchant);

@@ -123,7 +123,7 @@ impl Onboarding {
         after: Option<&MerchantPage>,
         actor: Actor,
     ) -> AuditRecord {
-        let audit = self.audit(self.clock.now(), actor, "merchant.page", merchant);
+        let audit = self.audit(self.clock.now(), actor, "merchant.page", Some(merchant));
         audit.about(format!("merchant/{merchant}/page")).changing(Value::Null, MerchantPage::audited(after))
     }
 }

@@ -181,8 +181,9 @@ pub trait Staff: Send + Sync {
     /// number of all of them.
     async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreError>;
 
-    /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and with
-    /// `Conflict` if no other admin would be active at `at`, however many are revoked at once.
+    /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and
+    /// with `Conflict` for an active admin unless another one is active at `at` whose token ends no earlier, however
+    /// many are revoked at once: the last who can let others in stays.
     async fn revoke_operator(
         &self,
         operator_id: &str,

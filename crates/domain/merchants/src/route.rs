@@ -96,7 +96,8 @@ pub struct Route {
     /// Fee on top of the share, in minor units.
     #[serde(default)]
     pub fee_fixed: Minor,
-    /// Seconds until an unpaid deposit expires; absent means the method's default.
+    /// Seconds until an unpaid deposit, or a hosted withdrawal whose recipient nobody has named, expires; absent means
+    /// the method's default. A `redirectpay` deposit has a period of its own.
     #[serde(default)]
     pub expires_in: Option<u32>,
     /// Members of `payout` that this route asks for beyond those its method always needs.

@@ -2,7 +2,7 @@
 
 use quipu_merchants::Accent;
 
-/// The least contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
+/// The least contrast between text and its background: a little more than the 4.5 of WCAG 2.2, success criterion 1.4.3.
 const READABLE: f64 = 4.6;
 /// The backgrounds of the page in light and dark mode: the least and the most luminous that text in the
 /// accent colour stands on.

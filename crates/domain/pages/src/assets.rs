@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_path_a_page_names_leads_to_a_file_and_no_other_does() {
-        for path in [style(""), script(""), icon(""), colours("", OWN_ACCENT)] {
+        for path in [style(""), guide_style(""), script(""), icon(""), colours("", OWN_ACCENT)] {
             let name = path.strip_prefix("/assets/").expect("a path below /assets");
             assert!(asset(name).is_some(), "{name}");
         }

@@ -28,7 +28,6 @@ pub(crate) struct Field {
     pub(crate) label: String,
     pub(crate) hint: Option<String>,
     pub(crate) value: String,
-    pub(crate) required: bool,
     pub(crate) problem: Option<String>,
     /// The element identifiers of hint and problem, for screen readers.
     pub(crate) described: Option<String>,
@@ -69,7 +68,6 @@ impl Field {
             label: words.say(label),
             hint: hint.map(|key| words.say(key)),
             value: filled.values.get(member).cloned().unwrap_or_default(),
-            required: true,
             problem,
             described: (!ids.is_empty()).then(|| ids.join(" ")),
             complete: if member == "recipient_name" { "name" } else { "off" },

@@ -1,8 +1,5 @@
 //! The languages of the pages, and the choice of one for a payer.
 
-use std::str::FromStr;
-
-use quipu_kernel::Unrecognised;
 use serde::{Serialize, Serializer};
 
 /// A language in which there are pages.
@@ -88,15 +85,6 @@ fn weight(text: &str) -> Option<u16> {
         "0" => Some(thousandths),
         "1" if thousandths == 0 => Some(1000),
         _ => None,
-    }
-}
-
-impl FromStr for Language {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|language| language.code() == text);
-        found.ok_or(Unrecognised { expected: "one of en, es, tr, si, ka, pt" })
     }
 }
 

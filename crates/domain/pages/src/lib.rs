@@ -32,6 +32,6 @@ pub use logo::{LogoProblem, MAX_LOGO_BYTES, redraw};
 pub use notice::{FrontLink, Notice, front};
 pub use payment_page::{PaymentPage, View};
 pub use place::Place;
-pub use scheme::{SchemeAnswer, SchemeView, scheme_page};
+pub use scheme::{SchemeView, scheme_page};
 pub use story::is_live;
 pub use words::Words;

@@ -1,7 +1,7 @@
 //! The page that plays the part of a payment scheme in the test environment.
 
 use askama::Template;
-use quipu_payments::{Payment, RedirectScheme};
+use quipu_payments::{Payment, RedirectScheme, SchemeDecision};
 
 use crate::{
     brand::Brand,
@@ -11,29 +11,6 @@ use crate::{
     story::is_live,
     words::Words,
 };
-
-/// The payer's choice on that page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemeAnswer {
-    /// The payment is to succeed.
-    Approve,
-    /// The payment is to fail.
-    Decline,
-    /// The payment is to stay open.
-    Leave,
-}
-
-impl SchemeAnswer {
-    /// Reads the form's `decision`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "approve" => Some(Self::Approve),
-            "decline" => Some(Self::Decline),
-            "leave" => Some(Self::Leave),
-            _ => None,
-        }
-    }
-}
 
 /// Everything that the page is made from.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +27,8 @@ pub struct SchemeView<'a> {
     pub path: &'a str,
     /// The address to which the payer returns, if there is one.
     pub back: Option<&'a str>,
-    /// The choice that the payer has just made.
-    pub answer: Option<SchemeAnswer>,
+    /// The decision that the payer has just made.
+    pub decision: Option<SchemeDecision>,
 }
 
 #[derive(Template)]
@@ -83,9 +60,9 @@ pub fn scheme_page(view: SchemeView<'_>) -> String {
     let href = |language: Language| format!("{root}{path}?lang={}", language.code());
     let frame = Frame::new(brand, words, root, &words.say("scheme-title"), href).of_test(true);
     let open = is_live(payment.status());
-    let outcome = match view.answer {
+    let outcome = match view.decision {
         _ if !open => Some(words.say("scheme-over")),
-        Some(SchemeAnswer::Leave) => Some(words.say("scheme-left-open")),
+        Some(SchemeDecision::Leave) => Some(words.say("scheme-left-open")),
         _ => None,
     };
     let page = SchemePage {

@@ -18,7 +18,7 @@ pub(crate) struct Story {
     pub(crate) more: Option<String>,
 }
 
-/// Whether a payment in this status can still change, so that its page listens for changes.
+/// Whether a payment in this status still waits for its outcome; until then its page listens for changes.
 pub const fn is_live(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Processing)
 }

@@ -31,7 +31,6 @@ impl Consequence {
     pub fn of(payment: &Payment, event: &RailEvent) -> Self {
         let by_table = Self::by_status(payment, event.kind);
         match by_table {
-            Self::Known if event.kind == RailEventKind::Failed => by_table,
             // A repeat with another amount is no repeat.
             Self::Move(_) | Self::Known => mismatch(payment, event).map_or(by_table, Self::Park),
             Self::Park(_) => by_table,

@@ -1,6 +1,7 @@
 //! Creating a payment.
 
 pub(crate) mod decide;
+pub(crate) mod explain;
 pub(crate) mod instruct;
 pub(crate) mod keyed;
 pub mod methods;

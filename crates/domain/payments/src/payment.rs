@@ -177,7 +177,7 @@ pub struct State {
 }
 
 impl State {
-    /// The state with which a payment of this kind begins at `at`: no fee, nothing due and no instructions.
+    /// The state with which a payment of this kind begins at `at`: no fee and no instructions.
     pub fn first(kind: PaymentType, at: Timestamp) -> Self {
         Self {
             status: Status::first(kind),

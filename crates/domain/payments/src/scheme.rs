@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::Commit;
-use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant};
+use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant, wire_names};
 
 use crate::{
     act::{Decided, act},
@@ -15,15 +15,17 @@ use crate::{
     rail::event::{RailEvent, RailEventKind},
 };
 
-/// The payer's decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemeDecision {
-    /// The payer pays.
-    Approve,
-    /// The payer does not pay.
-    Decline,
-    /// The payer leaves: the payment stays open until its time is over.
-    Leave,
+wire_names! {
+    /// The payer's decision, as the page's form names it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SchemeDecision {
+        /// The payer pays.
+        Approve = "approve",
+        /// The payer does not pay.
+        Decline = "decline",
+        /// The payer leaves: the payment stays open until its time is over.
+        Leave = "leave",
+    }
 }
 
 /// The use case that plays a payment scheme. It moves only payments of the test environment that still wait.

@@ -114,12 +114,14 @@ impl CommentDraft {
         let mut problems = Problems::new();
         let text = fields.required_long_text("body", MAX_BODY, &mut problems);
         let items = fields.objects("attachments", MAX_FILES, &mut problems).unwrap_or_default();
-        let uploads: Vec<_> = items.iter().filter_map(|item| read_named(item, &mut problems)).collect();
+        let uploads: Vec<_> = items.iter().map(|item| read_named(item, &mut problems)).collect();
         for (place, upload) in uploads.iter().enumerate() {
-            if uploads[..place].iter().any(|earlier| earlier.id == upload.id) {
+            let Some(upload) = upload else { continue };
+            if uploads[..place].iter().flatten().any(|earlier| earlier.id == upload.id) {
                 problems.add(&format!("attachments.{place}.attachment_id"), "is named twice");
             }
         }
+        let uploads = uploads.into_iter().flatten().collect();
         whole(text.map(|text| Self { body: text.to_owned(), uploads }), problems)
     }
 

@@ -35,7 +35,7 @@ pub enum TicketError {
     /// A thumbnail could not be made this time.
     #[error(transparent)]
     Thumbnail(#[from] ThumbnailFailed),
-    /// The store failed. After `Failed` the change may have been applied all the same.
+    /// The store failed. After `OutcomeUnknown` the change may have been made all the same.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

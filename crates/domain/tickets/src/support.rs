@@ -83,7 +83,7 @@ impl TicketOffice {
 
 fn about(desk: Desk<'_>, ticket: &Ticket, actor: &Actor, action: &str) -> AuditRecord {
     let merchant = ticket.terms().tenant.merchant();
-    let line = AuditRecord::new(desk.entropy, desk.at, actor.clone(), action, merchant);
+    let line = AuditRecord::new(desk.entropy, desk.at, actor.clone(), action, Some(merchant));
     line.about(format!("ticket/{}", ticket.id()))
 }
 

@@ -75,7 +75,8 @@ impl CreateEndpoint {
     fn audit(&self, endpoint: &Endpoint, actor: Actor) -> AuditRecord {
         let merchant = endpoint.tenant.merchant();
         let action = "webhook.create";
-        let line = AuditRecord::new(self.entropy.as_ref(), endpoint.created_at, actor, action, merchant);
+        let line =
+            AuditRecord::new(self.entropy.as_ref(), endpoint.created_at, actor, action, Some(merchant));
         let shown = serde_json::to_value(EndpointView::of(endpoint));
         let shown = shown.unwrap_or_else(|_| unreachable!("texts and flags are always JSON"));
         line.about(format!("webhook/{}", endpoint.id)).changing(Value::Null, shown)

@@ -158,7 +158,7 @@ impl Real {
 
     fn line(&self, action: &str) -> AuditRecord {
         let now = self.clock.now();
-        AuditRecord::new(&*self.entropy, now, Actor::shell(), action, self.tenant.merchant())
+        AuditRecord::new(&*self.entropy, now, Actor::shell(), action, Some(self.tenant.merchant()))
     }
 
     /// Takes a step; what is refused is refused, and the model says whether it should have been.

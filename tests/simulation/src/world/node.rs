@@ -109,7 +109,7 @@ impl Node {
 
     fn line(&self, action: &str, subject: String) -> AuditRecord {
         let entropy = &*self.around.entropy;
-        AuditRecord::new(entropy, self.now(), Actor::shell(), action, MerchantId(1)).about(subject)
+        AuditRecord::new(entropy, self.now(), Actor::shell(), action, Some(MerchantId(1))).about(subject)
     }
 
     /// A merchant asks for a payment. `signature` names this sending of the request; a copy has the same.

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use quipu_kernel::{PaymentId, Problems};
-use quipu_pages::{Place, SchemeAnswer, SchemeView, is_live, policy, scheme_page};
+use quipu_pages::{Place, SchemeView, is_live, policy, scheme_page};
 use quipu_payments::{PageLinks, SchemeDecision};
 
 use super::{
@@ -31,14 +31,9 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     };
     let mut problems = Problems::new();
     let form = call.form().await?;
-    let answer = form.text("decision", &mut problems).and_then(SchemeAnswer::parse);
-    let Some(answer) = answer else {
+    let decision = form.text("decision", &mut problems).and_then(|text| text.parse().ok());
+    let Some(decision) = decision else {
         return Err(ApiError::validation("decision", "must be one of approve, decline, leave"));
-    };
-    let decision = match answer {
-        SchemeAnswer::Approve => SchemeDecision::Approve,
-        SchemeAnswer::Decline => SchemeDecision::Decline,
-        SchemeAnswer::Leave => SchemeDecision::Leave,
     };
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
@@ -47,7 +42,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
         return Ok(see_page(&Place::new(&visit.about.root, token.expose(), visit.words.language())));
     }
     visit.payment = payment_of(&call.state, tenant, &id).await?;
-    Ok(page(&visit, Some(answer)))
+    Ok(page(&visit, Some(decision)))
 }
 
 async fn visit(call: &Call) -> Result<Visit, ApiError> {
@@ -55,7 +50,7 @@ async fn visit(call: &Call) -> Result<Visit, ApiError> {
     Visit::behind(call, &PageLinks::scheme_hash(&id), String::new()).await
 }
 
-fn page(visit: &Visit, answer: Option<SchemeAnswer>) -> actix_web::HttpResponse {
+fn page(visit: &Visit, decision: Option<SchemeDecision>) -> actix_web::HttpResponse {
     let path = PageLinks::scheme_path(visit.payment.id());
     let urls = &visit.payment.terms().return_urls;
     let succeeded = !is_live(visit.payment.status()) && visit.payment.state().completed_at.is_some();
@@ -67,7 +62,7 @@ fn page(visit: &Visit, answer: Option<SchemeAnswer>) -> actix_web::HttpResponse 
         root: &visit.about.root,
         path: &path,
         back: back.as_deref().filter(|_| !is_live(visit.payment.status())),
-        answer,
+        decision,
     });
     reply::page(StatusCode::OK, policy(), html)
 }

@@ -193,7 +193,8 @@ pub(crate) fn funding(tenant: Tenant, units: i64) -> Changes {
 pub(crate) fn adjust(changes: &mut Changes, currency: Currency, units: i64) {
     changes.transactions.push(Transaction::adjustment(currency, minor(units)));
     let actor = Actor { id: "test".to_owned(), name: "test".to_owned() };
-    let line = AuditRecord::new(&Random, changes.at, actor, "balance.adjust", changes.tenant.merchant());
+    let line =
+        AuditRecord::new(&Random, changes.at, actor, "balance.adjust", Some(changes.tenant.merchant()));
     let told = serde_json::json!({ "amount": units });
     changes.add(
         line.about(format!("balance/{}/{currency}", changes.tenant)).changing(serde_json::Value::Null, told),

@@ -173,10 +173,7 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
     }
     let given = |member: &String| entered.get(member).is_some_and(|value| !value.trim().is_empty());
     for member in members_of(route).iter().filter(|member| !given(member)) {
-        let problem = format!("payout.{member} is required");
-        if !problems.messages().contains(&problem) {
-            problems.add(&format!("payout.{member}"), "is required");
-        }
+        problems.add(&format!("payout.{member}"), "is required");
     }
     match read {
         Some(payout) if problems.is_empty() => Ok(payout),

@@ -76,6 +76,7 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
         (Method::PayId, _) => &["payid", "payid_type"],
         (Method::BankTransfer, Currency::AUD) => &["bsb", "bank_account"],
         (_, Currency::ARS) => &["recipient_name", "bank_account"],
+        (Method::BankTransfer, _) => &["bank_account"],
         _ => &[],
     }
 }

@@ -51,7 +51,7 @@ pub struct Receipt {
     pub tenant: Option<Tenant>,
     /// The payment that it names.
     pub payment_id: Option<PaymentId>,
-    /// The rail that reported it: the name in its callbacks' path, or `manual`.
+    /// The rail that reported it, by the name that routes use.
     pub rail: String,
     /// The rail's identifier of the event.
     pub event_id: String,

@@ -25,7 +25,8 @@ pub struct ToldEvent {
     pub payload: String,
 }
 
-/// Members that describe the step only.
+/// Members that describe the step only. The store compares them with the columns of the event; here they would have to
+/// equal the present state.
 const OF_THE_STEP: [&str; 4] = ["status", "previous_status", "status_version", "updated_at"];
 /// Members that describe the payment at that time and may have changed since.
 const OF_ITS_TIME: [&str; 2] = ["failure", "refunded_amount"];

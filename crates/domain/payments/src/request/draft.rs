@@ -114,12 +114,9 @@ fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestW
     if url.as_deref().is_some_and(names_a_user) {
         problems.add("webhook_url", "must not carry a user name or password");
     }
-    let events = if body.has("webhook_events") {
-        EventName::read_list(body, "webhook_events", problems)?
-    } else {
-        EventName::DEFAULTS.to_vec()
-    };
-    Some(InRequestWebhook { url: url?, events })
+    // Even with wrong events, the address still has rules that only the environment decides.
+    let events = EventName::read_list(body, "webhook_events", problems);
+    Some(InRequestWebhook { url: url?, events: events.unwrap_or_else(|| EventName::DEFAULTS.to_vec()) })
 }
 
 fn read_redirect_scheme(

@@ -3,7 +3,6 @@
 pub(crate) mod adjust;
 pub(crate) mod bank_export;
 pub(crate) mod decide_manually;
-pub(crate) mod explain;
 pub(crate) mod recorded;
 pub(crate) mod refund_payment;
 pub(crate) mod resolve;

@@ -1,12 +1,12 @@
 //! Payments, refunds and receipts as the operator's staff see them, and the lines of the audit log about
 //! them. The operator's interface and the shell show the same.
 
-use quipu_kernel::{Entropy, MerchantId, Timestamp};
+use quipu_kernel::{Entropy, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Actor, AuditRecord};
 use serde_json::{Value, json};
 
 use crate::{
-    history::{heard::UNKNOWN_TENANT, receipt::Receipt},
+    history::receipt::Receipt,
     payment::{Payment, decision::ManualDecision, refund::Refund, view::PaymentRecord},
 };
 
@@ -21,8 +21,8 @@ pub fn operator_record(payment: &Payment) -> Value {
 /// A receipt and its tenant.
 pub fn operator_receipt(receipt: &Receipt) -> Value {
     let mut shown = serde_json::to_value(receipt).unwrap_or_default();
-    shown["merchant_id"] = json!(receipt.tenant.map(quipu_kernel::Tenant::merchant));
-    shown["environment"] = json!(receipt.tenant.map(quipu_kernel::Tenant::environment));
+    shown["merchant_id"] = json!(receipt.tenant.map(Tenant::merchant));
+    shown["environment"] = json!(receipt.tenant.map(Tenant::environment));
     shown["status"] = json!(if receipt.resolution.is_some() { "resolved" } else { "parked" });
     shown
 }
@@ -39,7 +39,7 @@ pub struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    fn line(&self, action: &str, merchant: MerchantId) -> AuditRecord {
+    fn line(&self, action: &str, merchant: Option<MerchantId>) -> AuditRecord {
         AuditRecord::new(self.entropy, self.at, self.actor.clone(), action, merchant)
     }
 
@@ -55,7 +55,7 @@ impl Doing<'_> {
         let mut now = standing(after);
         now["reason"] = json!(reason);
         now["rail_reference"] = json!(rail_reference);
-        self.line(&format!("payment.{}", decision.as_str()), before.terms().tenant.merchant())
+        self.line(&format!("payment.{}", decision.as_str()), Some(before.terms().tenant.merchant()))
             .about(format!("payment/{}", before.id()))
             .changing(standing(before), now)
     }
@@ -64,14 +64,14 @@ impl Doing<'_> {
     pub fn refunded(&self, before: &Payment, after: &Payment, refund: &Refund) -> AuditRecord {
         let mut now = standing(after);
         now["refund"] = serde_json::to_value(refund).unwrap_or_default();
-        self.line("payment.refund", before.terms().tenant.merchant())
+        self.line("payment.refund", Some(before.terms().tenant.merchant()))
             .about(format!("payment/{}", before.id()))
             .changing(standing(before), now)
     }
 
     /// The line about a resolved receipt; its subject is the payment if the receipt names one.
     pub fn resolved(&self, before: &Receipt, after: &Receipt) -> AuditRecord {
-        let merchant = before.tenant.unwrap_or(UNKNOWN_TENANT).merchant();
+        let merchant = before.tenant.map(Tenant::merchant);
         let subject = match &before.payment_id {
             Some(id) => format!("payment/{id}"),
             None => format!("receipt/{}", before.receipt_id),

@@ -47,7 +47,8 @@ fn exported_if(world: &World, read: Vec<Payment>, fit: impl Fn(&Payment) -> bool
     let export = ExportPayouts::new(world.store.clone(), reads, world.clock.clone(), world.entropy.clone());
     let route = ExportRoute { tenant: TENANT, currency: Currency::MXN, method: Method::Spei, partner: false };
     let audit = |_: &BankExport, _: &[Payment]| {
-        AuditRecord::new(&*world.entropy, world.clock.now(), Actor::shell(), "bank.export", TENANT.merchant())
+        let merchant = Some(TENANT.merchant());
+        AuditRecord::new(&*world.entropy, world.clock.now(), Actor::shell(), "bank.export", merchant)
     };
     ready(export.run(&route, &fit, &audit)).expect("a file or none")
 }

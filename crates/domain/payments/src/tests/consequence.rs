@@ -1,4 +1,4 @@
-//! What events of rails do to payments, over every combination, and in every order.
+//! What events of rails do to payments, in every combination and every order.
 
 use proptest::prelude::*;
 use quipu_kernel::{Amount, Currency, Minor};
@@ -41,6 +41,47 @@ fn every_payment() -> Vec<Payment> {
         }
     }
     all
+}
+
+/// What an event does, written down once more and independently of the product.
+fn expected(payment: &Payment, kind: RailEventKind) -> Consequence {
+    use RailEventKind::{Completed, Failed, Returned};
+    use Trigger::{ArriveLate, Confirm, Fail, Return, Submit};
+    let direction = payment.terms().kind.direction();
+    let has_recipient = payment.state().payout.is_some();
+    match (direction, kind, payment.status().as_str()) {
+        (Direction::Deposit, Completed, "processing") => Consequence::Move(&[Confirm]),
+        (Direction::Deposit, Completed, "expired" | "cancelled") => Consequence::Move(&[ArriveLate]),
+        (Direction::Deposit, Failed, "processing") => Consequence::Move(&[Fail]),
+        (Direction::Withdrawal, Completed, "pending") if has_recipient => {
+            Consequence::Move(&[Submit, Confirm])
+        }
+        (Direction::Withdrawal, Completed, "processing") => Consequence::Move(&[Confirm]),
+        (Direction::Withdrawal, Failed, "pending" | "processing") => Consequence::Move(&[Fail]),
+        (Direction::Withdrawal, Returned, "processing") => Consequence::Move(&[Confirm, Return]),
+        (Direction::Withdrawal, Returned, "completed") => Consequence::Move(&[Return]),
+        (Direction::Deposit, Completed, "completed" | "refunded" | "partial_refund")
+        | (Direction::Deposit, Failed, "failed" | "expired" | "cancelled")
+        | (Direction::Withdrawal, Completed, "completed" | "refunded")
+        | (Direction::Withdrawal, Failed, "failed" | "cancelled" | "expired" | "refunded")
+        | (Direction::Withdrawal, Returned, "refunded") => Consequence::Known,
+        _ => Consequence::Park(ParkReason::Contradiction),
+    }
+}
+
+#[test]
+fn every_event_has_its_effect_on_every_payment() {
+    for payment in every_payment() {
+        for kind in RailEventKind::ALL {
+            assert_eq!(
+                Consequence::of(&payment, &event(kind, 1_000, Currency::MXN)),
+                expected(&payment, kind),
+                "{kind:?} on {:?} in {:?}",
+                payment.terms().kind,
+                payment.status()
+            );
+        }
+    }
 }
 
 #[test]

@@ -310,6 +310,21 @@ fn live_webhooks_are_https_and_defaults_fill_return_urls() {
         }
         other => panic!("{other:?}"),
     }
+    let mut wrong = self::creation(&with(
+        deposit(),
+        &json!({"webhook_url": "http://a.example", "webhook_events": ["payment.paid"]}),
+    ));
+    wrong.tenant = creation.tenant;
+    let Err(CreateError::Invalid(problems)) = ready(world.create.run(wrong)) else {
+        panic!("another refusal")
+    };
+    assert_eq!(
+        problems.messages(),
+        [
+            "webhook_events must be known event names, such as payment.completed",
+            "webhook_url must be an https URL in the live environment"
+        ]
+    );
     creation.draft.as_mut().expect("a valid request").webhook = None;
     let payment = ready(world.create.run(creation)).expect("created");
     let urls = &payment.terms().return_urls;

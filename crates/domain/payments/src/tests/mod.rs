@@ -1,7 +1,7 @@
 //! The crate's rules, tested from its own door: requests in, changes out.
 //!
-//! [`store::FakeStore`] stands in for a store and judges every commit by the rules of the port and the ledger's own
-//! arithmetic; rails are mocks, since other people own them.
+//! [`store::FakeStore`] wraps the reference store, which judges every commit as the port demands; rails are mocks, since
+//! other people own them.
 
 mod bank_export;
 mod cancel_and_adjust;
@@ -16,6 +16,7 @@ mod methods;
 mod movements;
 mod overtaken;
 mod payout;
+mod receipts;
 mod scheme;
 mod settle;
 mod store;

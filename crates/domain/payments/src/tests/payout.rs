@@ -20,8 +20,14 @@ fn a_withdrawal_needs_what_its_method_needs() {
         ("spei", "MXN", json!(null), &["payout is required for a withdrawal"][..]),
         ("spei", "MXN", json!({}), &["payout.bank_account is required"]),
         ("spei", "MXN", json!({"bank_account": ""}), &["payout.bank_account is required"]),
-        ("bank_transfer", "UYU", json!({}), &["payout must name its recipient"]),
-        ("bank_transfer", "UYU", json!({"bank_code": " ", "bsb": null}), &["payout must name its recipient"]),
+        ("bank_transfer", "UYU", json!({}), &["payout.bank_account is required"]),
+        (
+            "bank_transfer",
+            "UYU",
+            json!({"bank_code": " ", "bsb": null}),
+            &["payout.bank_account is required"],
+        ),
+        ("cash", "UYU", json!({"bank_code": " ", "bsb": null}), &["payout must name its recipient"]),
         (
             "bank_transfer",
             "ARS",
@@ -47,7 +53,8 @@ fn a_withdrawal_needs_what_its_method_needs() {
             &["payout.bank_account is required"],
         ),
         ("cash", "ARS", json!({"bank_account": "1"}), &["payout.recipient_name is required"]),
-        ("bank_transfer", "UYU", json!({"recipient_name": "A"}), &[]),
+        ("bank_transfer", "UYU", json!({"recipient_name": "A"}), &["payout.bank_account is required"]),
+        ("bank_transfer", "UYU", json!({"bank_account": "12345"}), &[]),
         (
             "spei",
             "MXN",
@@ -79,7 +86,7 @@ fn members_of_a_bank_account_have_their_formats() {
         ),
         (
             "UYU",
-            json!({"recipient_name": "a\nb"}),
+            json!({"recipient_name": "a\nb", "bank_account": "1"}),
             "payout.recipient_name must not contain control characters",
         ),
         ("UYU", json!({"bank_account": "1", "iban": "x"}), "payout.iban is not a known member"),

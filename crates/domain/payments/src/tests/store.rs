@@ -261,7 +261,13 @@ impl CrossTenantReads for FakeStore {
             outcome: heard.outcome.to_owned(),
             received_at: heard.at,
         });
-        Ok(Timeline { callbacks: callbacks.collect(), ..Timeline::default() })
+        let receipts = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt);
+        let receipts = receipts.filter(|receipt| receipt.payment_id.as_ref() == Some(payment.id()));
+        Ok(Timeline {
+            callbacks: callbacks.collect(),
+            receipts: receipts.cloned().collect(),
+            ..Timeline::default()
+        })
     }
 
     async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {

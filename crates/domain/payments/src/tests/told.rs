@@ -63,7 +63,7 @@ fn events_of_every_step_agree_with_their_payment() {
 }
 
 #[test]
-fn whatever_is_changed_in_the_bytes_is_told() {
+fn changed_terms_amounts_and_customer_data_are_told() {
     let changes: &[(&str, &str)] = &[
         ("\"fee\":", "\"fee\":1"),
         ("\"net_amount\":", "\"net_amount\":1"),

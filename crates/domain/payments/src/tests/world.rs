@@ -143,7 +143,6 @@ impl World {
         Self { store, clock, entropy, rails, create }
     }
 
-    /// Puts money at the merchant's disposal.
     /// Moves a payment by its own rules, whoever does it.
     pub(super) fn moved(&self, id: &PaymentId, trigger: Trigger) -> Payment {
         let how = Happening::new(START, &*self.entropy);
@@ -152,6 +151,7 @@ impl World {
         self.store.payment(id)
     }
 
+    /// Puts money at the merchant's disposal.
     pub(super) fn fund(&self, currency: Currency, units: i64) {
         self.store.adjust(TENANT, currency, minor(units));
     }

@@ -60,10 +60,13 @@ fn a_comment_names_each_upload_once_and_completely() {
             json!({"body": "x", "attachments": vec![item.clone(); 21]}),
             "attachments must have at most 20 items",
         ),
-        (json!({"body": "x", "attachments": [item, item]}), "attachments.1.attachment_id is named twice"),
+        (json!({"body": "x", "attachments": [&item, &item]}), "attachments.1.attachment_id is named twice"),
     ] {
         assert_eq!(problems(CommentDraft::parse(&body)), [problem], "{body}");
     }
+    // An item that cannot be read takes a place as well.
+    let third = problems(CommentDraft::parse(&json!({"body": "x", "attachments": [{}, &item, &item]})));
+    assert_eq!(third.last().map(String::as_str), Some("attachments.2.attachment_id is named twice"));
     let missing =
         problems(CommentDraft::parse(&json!({"body": "x", "attachments": [{"attachment_id": "7"}]})));
     let expected = [

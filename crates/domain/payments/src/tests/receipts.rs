@@ -1,0 +1,140 @@
+//! What staff do with money that did not fit its payment.
+
+use quipu_kernel::{Currency, Page, PaymentId};
+use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route};
+use serde_json::json;
+
+use super::world::{START, TENANT, World, amount, deposit, minor, ready, route, with};
+use crate::{
+    CrossTenantReads as _, DecideError, Doing, HearRail, Heard, ParkReason, Payment, RailEvent,
+    RailEventKind, Receipt, ReceiptFilter, RefundOrder, RefundPayment, Resolution, ResolveReceipt, Status,
+};
+
+fn spei() -> Route {
+    route(Method::Spei, Currency::MXN, Direction::Deposit, false)
+}
+
+fn doing(world: &World) -> Doing<'_> {
+    let actor = Actor { id: "op-1".to_owned(), name: "Nino".to_owned() };
+    Doing { entropy: &*world.entropy, at: START, actor }
+}
+
+/// A statement says that `units` arrived for the payment of this reference.
+fn arrives(world: &World, reference: &str, units: i64, name: &str) -> Heard {
+    let event = RailEvent {
+        id: name.to_owned(),
+        kind: RailEventKind::Completed,
+        rail_reference: reference.to_owned(),
+        amount: Some(amount(units)),
+        currency: Some(Currency::MXN),
+        occurred_at: None,
+        code: None,
+        message: None,
+    };
+    let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
+    let hear = HearRail::new(store.clone(), store, clock, entropy);
+    ready(hear.run_statement_entry("simulator", &event)).expect("heard")
+}
+
+fn parked(world: &World) -> Vec<Receipt> {
+    ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read").0
+}
+
+/// Resolves the only receipt, and answers the line of the audit log too.
+fn resolved(world: &World, resolution: Resolution) -> Result<AuditRecord, DecideError> {
+    let store = world.store.clone();
+    let resolve =
+        ResolveReceipt::new(store.clone(), store.clone(), store, world.clock.clone(), world.entropy.clone());
+    let [receipt] = &parked(world)[..] else { panic!("one receipt") };
+    let line = std::sync::Mutex::new(None);
+    let record = |before: &Receipt, after: &Receipt| {
+        let audit = doing(world).resolved(before, after);
+        *line.lock().expect("nobody panicked") = Some(audit.clone());
+        (audit, None)
+    };
+    ready(resolve.run(&receipt.receipt_id, resolution, &record))?;
+    Ok(line.into_inner().expect("nobody panicked").expect("a line"))
+}
+
+/// A deposit of 1,000 by `agreed`, for which `units` arrive and are accepted while the merchant has `routes`.
+fn accepted(agreed: Route, units: i64, routes: Vec<Route>) -> (World, Payment) {
+    let world = World::new();
+    world.store.set_routes(vec![agreed]);
+    let id = world.created(&with(deposit(), &json!({"amount": 1_000}))).id().clone();
+    assert_eq!(arrives(&world, id.as_str(), units, "first"), Heard::Parked(ParkReason::AmountMismatch));
+    world.store.set_routes(routes);
+    resolved(&world, Resolution::CompleteWithReceivedAmount).expect("resolved");
+    let payment = world.store.payment(&id);
+    (world, payment)
+}
+
+fn refund(world: &World, id: &PaymentId, units: i64) -> Result<Payment, DecideError> {
+    let store = world.store.clone();
+    let refund = RefundPayment::new(store.clone(), store, world.clock.clone(), world.entropy.clone());
+    let order = RefundOrder { amount: amount(units), reason: None, ticket_id: None };
+    let record =
+        |before: &Payment, after: &Payment, refund: &_| (doing(world).refunded(before, after, refund), None);
+    ready(refund.run(id, &order, &record)).map(|(payment, _)| payment)
+}
+
+#[test]
+fn the_fee_follows_from_what_arrived_and_never_exceeds_it() {
+    let dear = |fee_fixed| {
+        let mut route = spei();
+        route.fee_fixed = minor(fee_fixed);
+        route
+    };
+    let mut share = spei();
+    share.fee_bps = 1_000;
+    for (agreed, now, expected) in [
+        (share.clone(), vec![share.clone()], 40),
+        (share.clone(), vec![dear(7)], 7),
+        // Without a route there is only the fee that was agreed.
+        (share, vec![], 100),
+        (dear(5), vec![dear(401)], 400),
+        (dear(500), vec![], 400),
+    ] {
+        let (_, payment) = accepted(agreed, 400, now.clone());
+        let state = payment.state();
+        assert_eq!(state.status, Status::Completed);
+        assert_eq!((state.received_amount, state.fee.get()), (Some(amount(400)), expected), "{now:?}");
+    }
+}
+
+#[test]
+fn what_arrived_can_be_refunded_and_no_more() {
+    for units in [400, 1_500] {
+        let (world, payment) = accepted(spei(), units, vec![spei()]);
+        let over = refund(&world, payment.id(), units + 1);
+        assert!(matches!(over, Err(DecideError::ExceedsPayment(_))), "{over:?}");
+        let part = refund(&world, payment.id(), units - 1).expect("a part");
+        assert_eq!(part.status(), Status::PartialRefund);
+        let all = refund(&world, payment.id(), 1).expect("the rest");
+        assert_eq!(all.status(), Status::Refunded);
+    }
+}
+
+#[test]
+fn money_of_the_amount_that_a_person_booked_is_further_money() {
+    let (world, payment) = accepted(spei(), 400, vec![spei()]);
+    let second = arrives(&world, payment.id().as_str(), 400, "second");
+    assert_eq!(second, Heard::Parked(ParkReason::Contradiction));
+}
+
+#[test]
+fn the_audit_log_names_no_merchant_where_a_receipt_has_none() {
+    let world = World::new();
+    assert_eq!(arrives(&world, "rent", 400, "rent"), Heard::Parked(ParkReason::UnknownPayment));
+    let completed = resolved(&world, Resolution::CompleteWithReceivedAmount);
+    assert!(matches!(completed, Err(DecideError::NotAllowed(_))), "{completed:?}");
+    let line = resolved(&world, Resolution::Ignore).expect("resolved");
+    assert_eq!(line.merchant_id, None);
+    assert!(line.subject.starts_with("receipt/"), "{}", line.subject);
+
+    let world = World::new();
+    let id = world.created(&deposit()).id().clone();
+    arrives(&world, id.as_str(), 400, "short");
+    let line = resolved(&world, Resolution::Ignore).expect("resolved");
+    assert_eq!(line.merchant_id, Some(TENANT.merchant().0));
+    assert_eq!(line.subject, format!("payment/{id}"));
+}
