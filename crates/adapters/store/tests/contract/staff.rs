@@ -12,6 +12,7 @@ use crate::{
 on_every_store! {
     staff_is_found_by_its_token,
     staff_are_revoked_but_for_the_last_admin,
+    an_admin_stays_until_another_lasts_as_long,
     the_log_shows_the_routes_that_were_really_replaced,
     every_change_is_in_the_log_and_a_refused_one_is_not,
     what_changes_nothing_has_no_line_in_the_log,
@@ -68,6 +69,20 @@ async fn staff_are_revoked_but_for_the_last_admin(fixture: Fixture) {
     assert_eq!((staff.len(), total), (3, 4));
     let found = store.operator_by_hash("hash of f").await.expect("read").expect("there");
     assert_eq!(found.revoked_at, Some(after(1)));
+}
+
+async fn an_admin_stays_until_another_lasts_as_long(fixture: Fixture) {
+    let store = fixture.directory().await;
+    let temporary = Operator { expires_at: Some(after(100)), ..operator("temporary", Role::Admin) };
+    let longer = Operator { expires_at: Some(after(101)), ..operator("longer", Role::Admin) };
+    for staff in [operator("lasting", Role::Admin), temporary, longer] {
+        store.add_operator(staff, audit("operator.create")).await.expect("added");
+    }
+    let revoke = async |id: &str| store.revoke_operator(id, after(1), audit("operator.revoke")).await;
+    assert!(matches!(revoke("lasting").await, Err(DirectoryError::Conflict(_))), "the others end");
+    revoke("temporary").await.expect("others last longer");
+    revoke("longer").await.expect("another lasts longer");
+    assert!(matches!(revoke("lasting").await, Err(DirectoryError::Conflict(_))));
 }
 
 async fn the_log_shows_the_routes_that_were_really_replaced(fixture: Fixture) {
