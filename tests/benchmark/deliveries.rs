@@ -25,8 +25,8 @@ use crate::{
     report::Row,
 };
 
-pub(crate) const PLAIN: &str = "create deposit, nobody hears";
-pub(crate) const HEARD: &str = "create deposit, one endpoint";
+pub(crate) const PLAIN: &str = "create deposit, no webhook";
+pub(crate) const HEARD: &str = "create deposit, one webhook";
 pub(crate) const BACKLOG: &str = "deliver what is left at the end";
 pub(crate) const DRAIN: &str = "deliver a backlog";
 pub(crate) const ARRIVAL: &str = "answer to arrival, 20 payments a second";

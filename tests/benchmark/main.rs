@@ -47,7 +47,7 @@ pub(crate) const FIRST_PAGE: &str = "list first page";
 pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
 /// A call without a caller, and one that does little but recognise its caller and count the call.
 pub(crate) const HEALTH: &str = "health";
-pub(crate) const ACCOUNT: &str = "own account";
+pub(crate) const ACCOUNT: &str = "read own merchant record";
 /// All clients on one row, as with one merchant, and hardly ever on the same.
 pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
 pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";

@@ -66,7 +66,7 @@ impl Chapter {
         if alone.is_finite() {
             let _ = writeln!(
                 text,
-                "- {}: with one endpoint that hears of them, creations at 128 connections are {:.0} % of those without; a \
+                "- {}: with one webhook that receives them, creations at 128 connections are {:.0} % of those without; a \
                  backlog drains at {:.0} % of the rate of creations without; at most {:.0} MiB of memory meanwhile.",
                 self.database,
                 100.0 * self.rate(deliveries::HEARD, 128) / alone,
@@ -92,7 +92,7 @@ impl Chapter {
             let _ = writeln!(
                 text,
                 "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the answer when it is alone, and \
-                 within {:.1} ms beside three endpoints that hang, refuse and drip.",
+                 within {:.1} ms beside three endpoints that hang, refuse connections, or answer byte by byte.",
                 self.database,
                 self.quantile_milliseconds(fairness::BESIDE, 1, 0.99),
             );
