@@ -10,12 +10,16 @@ use std::{
     sync::Arc,
 };
 
-use diesel::{ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection};
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection,
+    pg::Pg,
+    sql_types::{Array, BigInt, Text},
+};
 use diesel_async::AsyncPgConnection;
 use quipu_commit::Writes;
-use quipu_kernel::Tenant;
+use quipu_kernel::{Tenant, Timestamp};
 use quipu_webhooks::{Endpoint, EndpointId, Event, NamedTarget, Owed, Source, TargetUrl};
-use uuid::Uuid;
+use uuid::{NoContext, Uuid};
 
 use super::{
     job::Job,
@@ -23,8 +27,9 @@ use super::{
 };
 use crate::{
     error::Fault,
-    rows::endpoint::EndpointRow,
+    rows::endpoint::{EndpointRow, endpoint_columns},
     schema::webhook_endpoints as endpoints,
+    statement::statement,
     tables::{
         deliveries::{self, COUNTER, DeliveryLine},
         endpoints as new_endpoints,
@@ -114,13 +119,26 @@ fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<Endpoin
     Ok(rows)
 }
 
+// A condition on each column of the index: without one on the environment PostgreSQL walks through everything
+// that the merchants ever named.
+statement! { Named on Pg => endpoints::SqlType {
+    concat!("SELECT ", endpoint_columns!(), " FROM UNNEST (") => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => urls: Vec<&'a str> as Array<Text> ;
+    ") AS wanted (merchant_id, environment, url) JOIN webhook_endpoints
+        ON webhook_endpoints.merchant_id = wanted.merchant_id AND webhook_endpoints.environment = wanted.environment
+        AND webhook_endpoints.url = wanted.url AND webhook_endpoints.source = 'in_request'
+        AND webhook_endpoints.removed_at IS NULL"
+} }
+
 async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     if hearers.tenants.is_empty() {
         return Ok(Vec::new());
     }
     let merchants: Vec<_> = hearers.tenants.iter().map(|tenant| tenant.merchant().0).collect();
+    let environments: Vec<_> = hearers.tenants.iter().map(|tenant| tenant.environment().as_str()).collect();
     let subscribed = endpoints::table
         .filter(endpoints::merchant_id.eq_any(merchants))
+        .filter(endpoints::environment.eq_any(environments))
         .filter(OfAdmin::new(endpoints::source))
         .filter(endpoints::removed_at.is_null())
         .filter(endpoints::enabled);
@@ -128,13 +146,11 @@ async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<En
         if hearers.named.is_empty() {
             return Ok(Vec::new());
         }
-        let merchants: Vec<_> = hearers.named.iter().map(|(tenant, _)| tenant.merchant().0).collect();
-        let urls: Vec<_> = hearers.named.iter().map(|(_, url)| url.as_str()).collect();
-        let named = endpoints::table
-            .filter(endpoints::merchant_id.eq_any(merchants))
-            .filter(endpoints::url.eq_any(urls))
-            .filter(InRequest::new(endpoints::source))
-            .filter(endpoints::removed_at.is_null());
+        let named = Named {
+            merchants: hearers.named.iter().map(|(tenant, _)| tenant.merchant().0).collect(),
+            environments: hearers.named.iter().map(|(tenant, _)| tenant.environment().as_str()).collect(),
+            urls: hearers.named.iter().map(|(_, url)| url.as_str()).collect(),
+        };
         diesel_async::RunQueryDsl::load::<EndpointRow>(named, &mut &*conn).await
     };
     let subscribed = diesel_async::RunQueryDsl::load::<EndpointRow>(subscribed, &mut &*conn);
@@ -208,7 +224,7 @@ impl FanOut {
             self.enabled.push(Arc::clone(&endpoint));
             endpoint
         } else {
-            let id = EndpointId::restore(Uuid::new_v4().to_string());
+            let id = new_id(event.at);
             let (url, events) = (named.url.clone(), named.events.clone());
             let endpoint = Arc::new(Endpoint::named(id, tenant, url, events, event.at));
             self.made.push(Arc::clone(&endpoint));
@@ -226,6 +242,14 @@ impl FanOut {
             lines: self.owed.iter().map(|owed| DeliveryLine::of(owed, node)).collect(),
         }
     }
+}
+
+/// A new identifier, as [`EndpointId::new`] makes them.
+fn new_id(at: Timestamp) -> EndpointId {
+    let millis = u64::try_from(at.millis()).unwrap_or(0);
+    let nanos = u32::try_from(millis % 1_000).unwrap_or(0) * 1_000_000;
+    let time = uuid::Timestamp::from_unix(NoContext, millis / 1_000, nanos);
+    EndpointId::restore(Uuid::new_v7(time).to_string())
 }
 
 /// The rows of the deliveries and endpoints of a batch.
@@ -280,5 +304,17 @@ impl Debts<'_> {
             sent.push(executed(conn, deliveries::rows::Many::of(self.lines.iter())));
         }
         sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_that_is_named_later_sorts_after_the_earlier_ones() {
+        let ids: Vec<_> =
+            (1_700_000_000_000..1_700_000_000_100).map(Timestamp::from_millis).map(new_id).collect();
+        assert!(ids.is_sorted());
     }
 }

@@ -25,6 +25,19 @@ pub(crate) struct EndpointRow {
     pub(crate) removed_at: Option<i64>,
 }
 
+/// The columns of an [`EndpointRow`], in its order, for statements written by hand.
+macro_rules! endpoint_columns {
+    () => {
+        "webhook_endpoints.merchant_id, webhook_endpoints.environment, webhook_endpoints.id, webhook_endpoints.source, \
+         webhook_endpoints.url, webhook_endpoints.events, webhook_endpoints.description, \
+         webhook_endpoints.sealed_secret, webhook_endpoints.enabled, webhook_endpoints.disabled_reason, \
+         webhook_endpoints.failing_since, webhook_endpoints.created_at, webhook_endpoints.updated_at, \
+         webhook_endpoints.removed_at"
+    };
+}
+
+pub(crate) use endpoint_columns;
+
 impl EndpointRow {
     /// The endpoint, or the column that is not valid.
     pub(crate) fn into_endpoint(self) -> Result<Endpoint, Fault> {
@@ -61,5 +74,19 @@ pub(crate) fn disabled_reason(endpoint: &Endpoint) -> Option<&str> {
     match &endpoint.enablement {
         Enablement::Enabled => None,
         Enablement::Disabled(reason) => reason.as_deref(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{QueryDsl as _, Table as _};
+
+    use crate::schema::webhook_endpoints;
+
+    #[test]
+    fn statements_by_hand_name_the_columns_in_the_order_of_the_table() {
+        let query = webhook_endpoints::table.select(webhook_endpoints::table::all_columns());
+        let said = diesel::debug_query::<diesel::sqlite::Sqlite, _>(&query).to_string().replace('`', "");
+        assert!(said.contains(&format!("SELECT {} FROM", endpoint_columns!())), "{said}");
     }
 }
