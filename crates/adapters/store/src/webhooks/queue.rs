@@ -219,9 +219,10 @@ impl DeliveryQueue for Store {
         let before = now.minus(policy.disable_after).millis();
         let failing = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
+                // Without parameters, as in the index's condition.
                 let query = endpoints::table
                     .filter(endpoints::failing_since.le(before))
-                    .filter(endpoints::enabled.eq(true))
+                    .filter(endpoints::enabled)
                     .filter(endpoints::removed_at.is_null())
                     .order(endpoints::failing_since.asc())
                     .limit(limit.into());

@@ -302,22 +302,42 @@ async fn a_node_is_ready_only_if_all_that_commits_can(fixture: Fixture) {
 }
 
 async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
-    let store = fixture.open().await;
-    let as_before = "DELETE FROM __diesel_schema_migrations
+    let of_payments = "DELETE FROM __diesel_schema_migrations
             WHERE version IN ('20261122000012', '20261123000013', '20261124000015', '20261124000016');
         DROP TRIGGER payments_are_classed ON payments;
         DROP FUNCTION keep_payment_class;
         DROP TABLE payment_classes;
         CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id)";
+    let applied = migrated_around_a_reader(&fixture, of_payments, "payments", "fee").await;
+    assert_eq!(applied, ["20261122000012", "20261123000013", "20261124000015", "20261124000016"]);
+    let of_endpoints = "DELETE FROM __diesel_schema_migrations WHERE version = '20261127000017';
+        DROP INDEX webhook_endpoints_by_creation;
+        DROP INDEX beneficiaries_by_id;
+        DROP INDEX bank_exports_by_id;
+        CREATE INDEX webhook_endpoints_of_tenant ON webhook_endpoints (merchant_id);
+        CREATE INDEX webhook_endpoints_removed ON webhook_endpoints (removed_at)";
+    let applied = migrated_around_a_reader(&fixture, of_endpoints, "webhook_endpoints", "url").await;
+    assert_eq!(applied, ["20261127000017"]);
+}
+
+/// Takes migrations back and applies them again, while a node reads a table and then writes a column of it.
+async fn migrated_around_a_reader(
+    fixture: &Fixture,
+    as_before: &str,
+    table: &str,
+    column: &str,
+) -> Vec<String> {
+    let store = fixture.open().await;
     fixture.sql(as_before).await.expect("taken back");
     let mut node = AsyncPgConnection::establish(&fixture.url).await.expect("the database answers");
-    node.batch_execute("BEGIN; SELECT FROM payments LIMIT 1").await.expect("read");
+    node.batch_execute(&format!("BEGIN; SELECT FROM {table} LIMIT 1")).await.expect("read");
     let migrating = fixture::handle().spawn(async move { store.migrate().await });
     // A division by zero as long as nobody waits.
-    let one_waits = "SELECT 1 / COUNT(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
-        WHERE NOT granted AND relation = 'payments'::regclass AND datname = current_database()";
-    until(async || fixture.sql(one_waits).await.is_ok()).await;
-    node.batch_execute("UPDATE payments SET fee = fee; COMMIT").await.expect("written");
-    let applied = migrating.await.expect("no panic").expect("migrated");
-    assert_eq!(applied, ["20261122000012", "20261123000013", "20261124000015", "20261124000016"]);
+    let one_waits = format!(
+        "SELECT 1 / COUNT(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+            WHERE NOT granted AND relation = '{table}'::regclass AND datname = current_database()"
+    );
+    until(async || fixture.sql(&one_waits).await.is_ok()).await;
+    node.batch_execute(&format!("UPDATE {table} SET {column} = {column}; COMMIT")).await.expect("written");
+    migrating.await.expect("no panic").expect("migrated")
 }
