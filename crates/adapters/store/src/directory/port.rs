@@ -340,7 +340,7 @@ impl Staff for Store {
     }
 
     async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreError> {
-        self.ask(query!(|conn| operators::page(conn, created, page).await)).await
+        self.list(query!(|conn| operators::page(conn, created, page).await)).await
     }
 
     async fn revoke_operator(

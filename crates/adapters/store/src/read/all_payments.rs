@@ -11,6 +11,7 @@ use super::{receipts, search, timeline};
 use crate::{
     connection::{Connection, first},
     error::Fault,
+    query::Reading,
     rows::payment::PaymentRow,
     schema::{callbacks, payments},
     store::Store,
@@ -35,7 +36,7 @@ impl CrossTenantReads for Store {
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreError> {
         let filter = filter.clone();
-        let found = self.inner.engine.read(move |conn: &mut Connection| {
+        let found = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { search::search(conn, &filter, page).await })
         });
         Ok(found.await?)
@@ -80,7 +81,7 @@ impl CrossTenantReads for Store {
 
     async fn receipts(&self, filter: &ReceiptFilter, page: Page) -> Result<(Vec<Receipt>, u64), StoreError> {
         let filter = filter.clone();
-        let found = self.inner.engine.read(move |conn: &mut Connection| {
+        let found = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { receipts::list(conn, &filter, page).await })
         });
         Ok(found.await?)

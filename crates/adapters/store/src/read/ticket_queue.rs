@@ -14,6 +14,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     found::ticket_filter::{narrowed, whole},
+    query::Reading,
     rows::period::in_period,
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
@@ -106,10 +107,9 @@ async fn conversation(
 impl SupportReads for Store {
     async fn queue(&self, filter: &QueueFilter, page: Page) -> Result<(Vec<QueueItem>, u64), StoreError> {
         let filter = filter.clone();
-        let listed = self
-            .inner
-            .engine
-            .read(move |conn: &mut Connection| Box::pin(async move { queue(conn, &filter, page).await }));
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+            Box::pin(async move { queue(conn, &filter, page).await })
+        });
         Ok(listed.await?)
     }
 
@@ -137,7 +137,7 @@ impl SupportReads for Store {
         page: Page,
     ) -> Result<(Vec<Entry>, u64), StoreError> {
         let ticket = ticket.as_str().to_owned();
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { conversation(conn, tenant, &ticket, written, page).await })
         });
         Ok(listed.await?)

@@ -18,6 +18,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     found::ticket_filter::whole,
+    query::Reading,
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     store::Store,
 };
@@ -93,7 +94,7 @@ impl TicketReads for Store {
         page: Page,
     ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })
         });
         Ok(listed.await?)
@@ -106,7 +107,7 @@ impl TicketReads for Store {
         page: Page,
     ) -> Result<(Vec<Comment>, u64), StoreError> {
         let ticket = ticket.as_str().to_owned();
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move {
                 conn.begin_snapshot().await?;
                 let query = of_ticket!(ticket_comments, tenant, &ticket).select(count_star());

@@ -269,8 +269,8 @@ fn beginning(purpose: Purpose, times: Times) -> String {
     };
     let (few_rows, one_plan) = match purpose {
         Purpose::Lanes | Purpose::Asides | Purpose::Points | Purpose::Payments => (FEW_ROWS, ONE_PLAN),
-        Purpose::Queries => (FEW_ROWS, ""),
-        Purpose::Lists | Purpose::Checks => ("", ""),
+        Purpose::Queries | Purpose::Lists => (FEW_ROWS, ""),
+        Purpose::Checks => ("", ""),
     };
     // What these commit are statistics, which need not wait for a standby.
     let commit = if purpose == Purpose::Checks { "SET synchronous_commit = off;" } else { "" };

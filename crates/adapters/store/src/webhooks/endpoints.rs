@@ -14,6 +14,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     directory,
     error::{Fault, LeavesOpen, Trouble},
+    query::Reading,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
@@ -102,7 +103,7 @@ impl Endpoints for Store {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreError> {
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { listed(conn, tenant, source, created, page).await })
         });
         Ok(listed.await?)

@@ -21,6 +21,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     keys::Keys,
+    query::Reading,
     read::slice::{Slice, rows},
     rows::stored::{from_json, parsed},
     schema::{counters, deliveries, events},
@@ -80,7 +81,7 @@ impl DeliveryLog for Store {
         page: Page,
     ) -> Result<(Vec<LoggedEvent>, u64), StoreError> {
         let endpoint = endpoint.clone();
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move {
                 conn.begin_snapshot().await?;
                 let listed = list(conn, tenant, &endpoint, filter, page).await?;

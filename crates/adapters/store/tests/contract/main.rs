@@ -1,5 +1,6 @@
 //! The contract of every port, run whole on both databases; and on the store in memory as far as it has the ports.
 
+mod apart;
 mod backup;
 mod chain;
 mod claims;
