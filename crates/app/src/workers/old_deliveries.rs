@@ -25,7 +25,7 @@ impl OldDeliveries {
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let pause = PAUSE.min(self.keep_for / 10).max(Duration::from_millis(100));
         while !stop.is_given() {
-            let more = match self.queue.prune(self.clock.now().minus(self.keep_for), AT_ONCE).await {
+            let more = match self.queue.prune(self.clock.now(), self.keep_for, AT_ONCE).await {
                 Ok(dropped) => dropped >= u64::from(AT_ONCE),
                 Err(error) => {
                     tracing::warn!(%error, "old deliveries were not dropped");

@@ -1,6 +1,6 @@
 //! A webhook endpoint: the URL, the subscription and the secret with which a merchant is told of events.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised, wire_names};
 use serde::Serialize;
@@ -111,6 +111,10 @@ pub enum EndpointChange {
 impl Endpoint {
     /// The most endpoints of a tenant, not counting those that payments named.
     pub const MOST: u32 = 50;
+
+    /// How long a removed endpoint is remembered. A commit that read it before the removal may still add
+    /// deliveries to it; it takes a few seconds at most.
+    pub const REMAINS_FOR: Duration = Duration::from_mins(1);
 
     /// The endpoint for a URL that a payment has named for the first time.
     pub const fn named(

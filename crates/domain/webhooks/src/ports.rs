@@ -1,5 +1,7 @@
 //! The ports that a store and a sender implement for this crate.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, Period};
@@ -46,8 +48,8 @@ pub trait Endpoints: Send + Sync {
         at: Timestamp,
     ) -> Result<Endpoint, EndpointError>;
 
-    /// Removes an endpoint with its deliveries. Refused with `NotFound`.
-    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError>;
+    /// Removes an endpoint with its deliveries at `at`. Refused with `NotFound`.
+    async fn remove(&self, tenant: Tenant, id: &EndpointId, at: Timestamp) -> Result<(), EndpointError>;
 }
 
 /// An event in the log of an endpoint.
@@ -206,9 +208,10 @@ pub trait DeliveryQueue: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Endpoint>, StoreError>;
 
-    /// Deletes finished deliveries of events that happened before `before`, and what is left of removed
-    /// endpoints, at most `limit` deliveries; answers how many it deleted.
-    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+    /// Deletes finished deliveries of events that happened more than `keep_for` before `now`, and what is left
+    /// of endpoints that were removed more than [`Endpoint::REMAINS_FOR`] before, at most `limit` deliveries;
+    /// answers how many it deleted.
+    async fn prune(&self, now: Timestamp, keep_for: Duration, limit: u32) -> Result<u64, StoreError>;
 
     /// The number of pending deliveries, and since when the oldest of them could have been sent.
     async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError>;

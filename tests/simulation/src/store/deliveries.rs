@@ -6,6 +6,7 @@ use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use quipu_commit::Record;
@@ -115,14 +116,14 @@ impl Delivery {
 /// An endpoint with what it was told and is owed.
 pub(super) struct Hearer {
     pub(super) endpoint: Endpoint,
-    /// Nobody sees it any more; what is left of it goes when it is pruned.
-    pub(super) removed: bool,
+    /// Since when nobody sees it any more; what is left of it goes when it is pruned.
+    pub(super) removed_at: Option<Timestamp>,
     pub(super) told: BTreeMap<EventId, Delivery>,
 }
 
 impl Hearer {
     fn is_of(&self, tenant: Tenant) -> bool {
-        !self.removed && self.endpoint.tenant == tenant
+        self.removed_at.is_none() && self.endpoint.tenant == tenant
     }
 
     /// When each delivery is due that nobody has in hand.
@@ -139,7 +140,7 @@ impl Hearer {
     /// Takes what is due at `now` into the hands of a node, the longest due first. What is owed to an endpoint that is
     /// disabled fails instead; what is owed to one that is gone is dropped.
     pub(super) fn take(&mut self, now: Timestamp, most: usize, node: Node) -> Vec<Owed> {
-        if self.removed {
+        if self.removed_at.is_some() {
             self.told.retain(|_, delivery| delivery.waits_for().is_none());
             return Vec::new();
         }
@@ -233,7 +234,7 @@ impl Deliveries {
     }
 
     fn keep(&mut self, endpoint: Endpoint) {
-        let hearer = Hearer { endpoint, removed: false, told: BTreeMap::new() };
+        let hearer = Hearer { endpoint, removed_at: None, told: BTreeMap::new() };
         self.hearers.insert(hearer.endpoint.id.clone(), hearer);
     }
 
@@ -319,15 +320,16 @@ impl Deliveries {
         freed
     }
 
-    /// Drops finished deliveries of events that happened before `before`, and what is left of removed
-    /// endpoints, at most `limit` deliveries; answers how many went.
-    pub(super) fn prune(&mut self, before: Timestamp, limit: usize) -> u64 {
+    /// Drops finished deliveries of events that happened more than `keep_for` before `now`, and what is left of
+    /// endpoints that were removed long enough before, at most `limit` deliveries; answers how many went.
+    pub(super) fn prune(&mut self, now: Timestamp, keep_for: Duration, limit: usize) -> u64 {
+        let (before, removed_before) = (now.minus(keep_for), now.minus(Endpoint::REMAINS_FOR));
         let mut left = limit;
         self.hearers.retain(|_, hearer| {
             if left == 0 {
                 return true;
             }
-            let removed = hearer.removed;
+            let removed = hearer.removed_at.is_some_and(|at| at < removed_before);
             let goes = |delivery: &Delivery| removed || (delivery.due_at.is_none() && delivery.at < before);
             let old = hearer.told.iter().filter(|(_, delivery)| goes(delivery));
             let old: Vec<EventId> = old.map(|(id, _)| id.clone()).take(left).collect();

@@ -1,6 +1,6 @@
 //! Webhook endpoints, the log of what each was told, and the queue of what is owed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
@@ -68,11 +68,11 @@ impl Endpoints for MemoryStore {
         Ok(endpoint)
     }
 
-    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
+    async fn remove(&self, tenant: Tenant, id: &EndpointId, at: Timestamp) -> Result<(), EndpointError> {
         give_way().await;
         let mut kept = self.deliveries();
         let hearer = kept.hearer(tenant, id).ok_or(EndpointError::NotFound)?;
-        hearer.removed = true;
+        hearer.removed_at = Some(at);
         Ok(())
     }
 }
@@ -200,15 +200,15 @@ impl DeliveryQueue for MemoryStore {
     ) -> Result<Vec<Endpoint>, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
-        let there = kept.hearers.values_mut().filter(|hearer| !hearer.removed);
+        let there = kept.hearers.values_mut().filter(|hearer| hearer.removed_at.is_none());
         let disabled =
             there.filter_map(|hearer| hearer.revise(|endpoint| endpoint.disable_if_failing(now, policy)));
         Ok(disabled.take(limit as usize).collect())
     }
 
-    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    async fn prune(&self, now: Timestamp, keep_for: Duration, limit: u32) -> Result<u64, StoreError> {
         give_way().await;
-        Ok(self.deliveries().prune(before, limit.try_into().unwrap_or(usize::MAX)))
+        Ok(self.deliveries().prune(now, keep_for, limit.try_into().unwrap_or(usize::MAX)))
     }
 
     async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError> {

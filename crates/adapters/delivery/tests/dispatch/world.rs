@@ -198,7 +198,7 @@ impl DeliveryQueue for Queue {
         Ok(Vec::new())
     }
 
-    async fn prune(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {
+    async fn prune(&self, _: Timestamp, _: Duration, _: u32) -> Result<u64, StoreError> {
         Ok(0)
     }
 

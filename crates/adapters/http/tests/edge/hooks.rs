@@ -66,7 +66,7 @@ impl Endpoints for FakeHooks {
         })
     }
 
-    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
+    async fn remove(&self, tenant: Tenant, id: &EndpointId, _: Timestamp) -> Result<(), EndpointError> {
         self.with(tenant, id, |_| Ok(()))?;
         self.endpoints.lock().expect("no test panics with the lock").retain(|endpoint| endpoint.id != *id);
         Ok(())

@@ -120,9 +120,9 @@ impl Endpoints for Store {
         self.to_the_end(async move { store.change_endpoint(tenant, id, change, at).await }).await
     }
 
-    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
+    async fn remove(&self, tenant: Tenant, id: &EndpointId, at: Timestamp) -> Result<(), EndpointError> {
         let (store, id) = (self.clone(), id.clone());
-        self.to_the_end(async move { store.remove_endpoint(tenant, id).await }).await
+        self.to_the_end(async move { store.remove_endpoint(tenant, id, at).await }).await
     }
 }
 
@@ -196,7 +196,12 @@ impl Store {
         Ok(endpoint)
     }
 
-    async fn remove_endpoint(&self, tenant: Tenant, id: EndpointId) -> Result<(), EndpointError> {
+    async fn remove_endpoint(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        at: Timestamp,
+    ) -> Result<(), EndpointError> {
         let removing = id.clone();
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -204,8 +209,7 @@ impl Store {
                     .await?
                     .ok_or(Refused(EndpointError::NotFound))?;
                 let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
-                let removal =
-                    (endpoints::removed_at.eq(endpoint.updated_at.millis()), endpoints::enabled.eq(false));
+                let removal = (endpoints::removed_at.eq(at.millis()), endpoints::enabled.eq(false));
                 execute!(conn, diesel::update(row).set(removal))?;
                 let counted = counters::table
                     .filter(counters::merchant_id.eq(tenant.merchant().0))

@@ -9,7 +9,7 @@ use diesel::{
     sql_types::Bool,
 };
 use quipu_kernel::{EventId, MerchantId, StoreError, Tenant, Timestamp};
-use quipu_webhooks::{DeliveryStatus, EndpointId};
+use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId};
 
 use super::fail_pending::{Whose, count, count_all};
 use crate::{
@@ -34,15 +34,20 @@ type Found = (i64, String, String, bool);
 
 impl Store {
     /// Drops at most `limit` finished deliveries whose events happened before `before`, and the remains of
-    /// removed endpoints.
-    pub(super) async fn prune_deliveries(&self, before: Timestamp, limit: i64) -> Result<i64, StoreError> {
+    /// endpoints that were removed long enough before `now`.
+    pub(super) async fn prune_deliveries(
+        &self,
+        now: Timestamp,
+        before: Timestamp,
+        limit: i64,
+    ) -> Result<i64, StoreError> {
+        let removed_before = now.minus(Endpoint::REMAINS_FOR);
         let mut dropped = 0;
         for _ in 0..STRETCHES {
             let (after, bound) = (self.inner.pruned.upto(), EventId::lower_bound(before));
-            let look = self
-                .inner
-                .engine
-                .read(move |conn: &mut Connection| Box::pin(async move { look(conn, &after, &bound).await }));
+            let look = self.inner.engine.read(move |conn: &mut Connection| {
+                Box::pin(async move { look(conn, &after, &bound, removed_before).await })
+            });
             let (found, last) = look.await?;
             for some in found.chunks(IN_A_WRITE) {
                 let (some, left) = (some.to_vec(), limit - dropped);
@@ -70,6 +75,7 @@ async fn look(
     conn: &mut Connection,
     after: &str,
     bound: &str,
+    removed_before: Timestamp,
 ) -> Result<(Vec<Found>, Option<String>), Fault> {
     let stretch = endpoints::table
         .filter(endpoints::id.gt(after))
@@ -84,10 +90,11 @@ async fn look(
         .filter(deliveries::endpoint_id.eq(endpoints::id))
         .filter(deliveries::event_id.lt(bound))
         .filter(deliveries::status.ne(0));
+    let forgotten = endpoints::removed_at.lt(removed_before.millis());
     let found = endpoints::table
         .filter(endpoints::id.gt(after))
         .filter(endpoints::id.le(last))
-        .filter(endpoints::removed_at.is_not_null().or(exists(old)))
+        .filter(forgotten.or(endpoints::removed_at.is_null().and(exists(old))))
         .select((
             endpoints::merchant_id,
             endpoints::environment,

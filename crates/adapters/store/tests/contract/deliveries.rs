@@ -289,11 +289,12 @@ async fn a_removed_endpoint_is_owed_nothing(fixture: Fixture) {
     for at in 1..=3 {
         tell(&store, HEARD, at).await;
     }
-    store.remove(tenant(1), &gone.id).await.expect("removed");
-    assert!(matches!(store.remove(tenant(1), &gone.id).await, Err(EndpointError::NotFound)));
+    store.remove(tenant(1), &gone.id, after(5)).await.expect("removed");
+    assert!(matches!(store.remove(tenant(1), &gone.id, after(5)).await, Err(EndpointError::NotFound)));
     assert_eq!(store.endpoint(tenant(1), &gone.id).await.expect("read"), None);
     assert!(claim(&store, &gone, 10, 10).await.is_empty());
-    while store.prune(START, 1).await.expect("pruned") > 0 {}
+    let later = after(5).plus(Endpoint::REMAINS_FOR + Duration::from_millis(1));
+    while store.prune(later, Duration::MAX, 1).await.expect("pruned") > 0 {}
     assert_eq!(store.backlog().await.expect("asked").0, 3, "the other one's");
     assert_eq!(counts(&store, &gone).await, [0; 4]);
     assert_eq!(counts(&store, &stays).await, [3, 0, 0, 3]);
@@ -315,12 +316,16 @@ async fn what_was_finished_long_ago_is_dropped_and_no_longer_counted(fixture: Fi
     // Delivered: 1, 2, 3. Still owed: 4 to 8. Of the other, which is gone and disabled by that, all have failed.
     assert_eq!(counts(&store, &hears).await, [5, 3, 0, 8]);
     until(async || counts(&store, &also).await == [0, 0, 8, 8]).await;
-    assert_eq!(store.prune(after(1_000), 100).await.expect("pruned"), 0, "none is older");
-    assert_eq!(store.prune(after(3_000), 3).await.expect("pruned"), 3, "no more than asked for");
-    assert_eq!(store.prune(after(3_000), 100).await.expect("pruned"), 1);
+    assert_eq!(store.prune(after(1_000), Duration::ZERO, 100).await.expect("pruned"), 0, "none is older");
+    assert_eq!(
+        store.prune(after(3_000), Duration::ZERO, 3).await.expect("pruned"),
+        3,
+        "no more than asked for"
+    );
+    assert_eq!(store.prune(after(3_000), Duration::ZERO, 100).await.expect("pruned"), 1);
     assert_eq!(counts(&store, &hears).await, [5, 1, 0, 6]);
     assert_eq!(counts(&store, &also).await, [0, 0, 6, 6]);
-    assert_eq!(store.prune(after(1_000_000), 100).await.expect("pruned"), 7);
+    assert_eq!(store.prune(after(1_000_000), Duration::ZERO, 100).await.expect("pruned"), 7);
     assert_eq!(counts(&store, &hears).await, [5, 0, 0, 5], "what is owed is never dropped");
     assert_eq!(counts(&store, &also).await, [0; 4]);
     record(&store, &claimed[3..], 200, 11_000).await;

@@ -16,7 +16,7 @@ async fn what_was_owed_to_a_removed_endpoint_is_dropped_some_at_a_time(fixture: 
     let hears = endpoint(1);
     add(&store, &hears).await;
     tell_many(&store).await;
-    store.remove(tenant(1), &hears.id).await.expect("removed");
+    store.remove(tenant(1), &hears.id, after(0)).await.expect("removed");
     for left in [500, 0] {
         assert_eq!(store.waiting(after(0), None).await.expect("asked").endpoints.len(), 1, "due or not");
         assert!(claim(&store, &hears, 10, 10).await.is_empty());

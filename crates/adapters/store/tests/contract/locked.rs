@@ -201,7 +201,7 @@ fn a_node_hears_of_endpoints_that_another_one_changes() {
         };
         assert!(!changed(EndpointChange::Disable).await);
         assert!(changed(EndpointChange::Enable).await);
-        there.remove(tenant(1), &endpoint.id).await.expect("removed");
+        there.remove(tenant(1), &endpoint.id, after(1)).await.expect("removed");
         fixture::until(async || heard.0.lock().expect("whole").len() >= 2).await;
         let found = here.endpoints_now(vec![endpoint.id.clone()]).await.expect("read");
         assert!(!found[0].is_enabled(), "what was removed is sent nothing");

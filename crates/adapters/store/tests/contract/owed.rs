@@ -147,7 +147,7 @@ fn an_endpoint_that_may_have_changed_is_read_again() {
         assert_eq!(doubted(), std::slice::from_ref(&endpoint.id));
         until(async || store.beat().await.is_ok()).await;
         proxy.arm(Some(LOST));
-        assert!(store.remove(tenant(1), &endpoint.id).await.is_err_and(is_unknown));
+        assert!(store.remove(tenant(1), &endpoint.id, after(2)).await.is_err_and(is_unknown));
         assert_eq!(doubted(), [endpoint.id]);
         assert!(handed.changes().is_empty(), "neither is known to have happened");
         store.close().await;
@@ -183,7 +183,7 @@ async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fi
     until(async || handed.changes() == [false, true]).await;
     store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(3)).await.expect("disabled");
     assert_eq!(handed.changes(), [false, true, false]);
-    store.remove(tenant(1), &endpoint.id).await.expect("removed");
+    store.remove(tenant(1), &endpoint.id, after(4)).await.expect("removed");
     assert_eq!(handed.changes(), [false, true, false, false]);
 }
 

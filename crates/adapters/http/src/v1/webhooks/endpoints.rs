@@ -88,6 +88,6 @@ async fn change(call: Call, caller: Caller, change: EndpointChange) -> Outcome {
 /// `DELETE /api/v1/webhooks/{id}`
 pub(crate) async fn delete(call: Call, caller: Caller) -> Outcome {
     let id = id_of(&call)?;
-    call.state.services.webhooks.endpoints.remove(caller.tenant(), &id).await?;
+    call.state.services.webhooks.endpoints.remove(caller.tenant(), &id, call.now).await?;
     envelope::one(json!({ "id": id, "deleted": true }))
 }
