@@ -12,15 +12,19 @@ use quipu_kernel::{PaymentId, Tenant};
 use quipu_payments::Payment;
 
 use crate::{
-    connection::Connection, error::Fault, rows::payment::PaymentRow, schema::payments, statement::statement,
+    connection::Connection,
+    error::Fault,
+    rows::payment::{PaymentRow, payment_columns},
+    schema::payments,
+    statement::statement,
 };
 
 statement! { FindPayments on Pg => payments::SqlType {
-    "SELECT found.* FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>, ", " => environments: Vec<&'a str> as Array<Text>,
-    ", " => ids: Vec<&'a str> as Array<Text> ;
+    concat!("SELECT ", payment_columns!(), " FROM UNNEST (") => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => ids: Vec<&'a str> as Array<Text> ;
     ") AS wanted (merchant_id, environment, id)
-     JOIN payments AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
-        AND found.id = wanted.id"
+     JOIN payments ON payments.merchant_id = wanted.merchant_id AND payments.environment = wanted.environment
+        AND payments.id = wanted.id"
 } }
 
 type Key = (Tenant, PaymentId);
