@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use diesel::connection::SimpleConnection as _;
+use diesel::{
+    QueryableByName, RunQueryDsl as _, SqliteConnection, connection::SimpleConnection as _, sql_query,
+    sql_types::Integer,
+};
 use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
@@ -195,9 +198,7 @@ impl Custody {
             return;
         }
         let Ok(Connection::Sqlite(conn)) = self.connection(origin).await else { return };
-        // From now on the log stays short, which is slower, and leaves room for what it says.
-        let cut = format!("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = {SHORT_LOG}");
-        match conn.batch_execute(&cut) {
+        match cut_off_log(conn) {
             Ok(()) => {
                 tracing::warn!("the disk is full; the write-ahead log was copied and cut off");
                 (self.lacks_room, self.was_told) = (false, false);
@@ -223,10 +224,67 @@ impl Custody {
     }
 }
 
+/// The answer of SQLite to a checkpoint, as far as it matters here.
+#[derive(QueryableByName)]
+struct Checkpoint {
+    /// Not 0 if it was not completed.
+    #[diesel(sql_type = Integer)]
+    busy: i32,
+}
+
+/// Copies the write-ahead log into the database and cuts it off. It stays short from then on, which is slower,
+/// and leaves room for what it says.
+fn cut_off_log(conn: &mut SqliteConnection) -> Result<(), String> {
+    let checkpoint = sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(conn);
+    if checkpoint.map_err(|error| error.to_string())?.busy != 0 {
+        return Err("somebody still reads an older state of the database".to_owned());
+    }
+    let short = format!("PRAGMA wal_autocheckpoint = {SHORT_LOG}");
+    conn.batch_execute(&short).map_err(|error| error.to_string())
+}
+
 impl Drop for Custody {
     fn drop(&mut self) {
         if self.in_use {
             self.discard(&Fault::Abandoned);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::StoreSettings;
+
+    #[tokio::test]
+    async fn a_log_that_somebody_reads_is_cut_off_once_they_have_read_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("quipu.db").display().to_string();
+        std::fs::write(&path, "").expect("an empty database");
+        let file = Arc::new(DatabaseFile::open(&path).expect("opened"));
+        let settings = StoreSettings {
+            lock: Duration::from_millis(1),
+            ..StoreSettings::new(format!("sqlite://{path}"))
+        };
+        let origin = Origin::Sqlite(Arc::clone(&file), settings.times());
+        let (mut reader, mut custody) = (sqlite(file.connect(Duration::ZERO)), Custody::none());
+        let mut writer = sqlite(file.connect(Duration::ZERO));
+        writer.batch_execute("CREATE TABLE one (a INTEGER)").expect("made");
+        reader.batch_execute("BEGIN; SELECT * FROM one").expect("read");
+        writer.batch_execute("INSERT INTO one VALUES (1)").expect("written");
+        let length = || std::fs::metadata(format!("{path}-wal")).expect("there").len();
+        custody.lacks_room = true;
+        custody.make_room(&origin).await;
+        assert!(custody.lacks_room && length() > 0);
+        reader.batch_execute("COMMIT").expect("read to the end");
+        custody.make_room(&origin).await;
+        assert!(!custody.lacks_room && length() == 0);
+    }
+
+    fn sqlite(conn: Result<Connection, Fault>) -> SqliteConnection {
+        match conn {
+            Ok(Connection::Sqlite(conn)) => conn,
+            _ => panic!("a file has connections of SQLite"),
         }
     }
 }
