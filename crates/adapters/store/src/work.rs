@@ -178,7 +178,9 @@ impl WorkQueue for Store {
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         let states = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
+                // The index by time begins with the queue.
                 let query = work::table
+                    .filter(work::queue.eq_any(Queue::ALL.iter().map(|queue| queue.0)))
                     .filter(work::due_at.le(now.millis()))
                     .group_by((work::queue, work::action))
                     .select((work::queue, work::action, count_star(), min(work::due_at)));
