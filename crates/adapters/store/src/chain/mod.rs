@@ -227,6 +227,7 @@ async fn heads(
             }
         };
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(chains::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -244,6 +245,7 @@ async fn heads(
                 chains::sealed_at,
             ))
     )?;
+    conn.commit().await?;
     let heads = rows.into_iter().map(|(book, merchant, environment, rows, hash, sealed_at)| {
         Ok(Head {
             chain: behind::chain(parsed("a book", &book)?, merchant, &environment)?,

@@ -35,6 +35,7 @@ pub(super) async fn page(
             }
         }};
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(audit_log::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -44,6 +45,7 @@ pub(super) async fn page(
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
     )?;
+    conn.commit().await?;
     let records = rows.into_iter().map(AuditRow::into_record).collect::<Result<_, _>>()?;
     Ok((records, u64::try_from(total).unwrap_or(0)))
 }

@@ -94,6 +94,7 @@ pub(super) async fn page(
             in_period!($query, beneficiaries::created_at, created)
         };
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(of_merchant.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -107,6 +108,7 @@ pub(super) async fn page(
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
     )?;
+    conn.commit().await?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;
     Ok((saved, u64::try_from(total).unwrap_or(0)))
 }

@@ -150,6 +150,7 @@ pub(super) async fn page(
             query
         }};
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(merchants::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -159,6 +160,7 @@ pub(super) async fn page(
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
     )?;
+    conn.commit().await?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;
     Ok((merchants, u64::try_from(total).unwrap_or(0)))
 }

@@ -70,6 +70,7 @@ pub(super) async fn page(
             in_period!($query, operators::created_at, created)
         };
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(operators::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -79,6 +80,7 @@ pub(super) async fn page(
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
     )?;
+    conn.commit().await?;
     let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;
     Ok((staff, u64::try_from(total).unwrap_or(0)))
 }

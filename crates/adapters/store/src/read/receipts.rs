@@ -101,6 +101,7 @@ pub(crate) async fn list(
             }
         }};
     }
+    conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(receipts::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
@@ -110,6 +111,7 @@ pub(crate) async fn list(
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
     )?;
+    conn.commit().await?;
     let found = rows.into_iter().map(ReceiptRow::into_receipt).collect::<Result<_, _>>()?;
     Ok((found, u64::try_from(total).unwrap_or(0)))
 }
