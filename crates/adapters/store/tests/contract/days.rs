@@ -237,7 +237,9 @@ async fn counted_by_the_server(fixture: Fixture) {
 async fn classed_by_the_migration(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let all = history(&fixture.any().await, &mut Numbers(11)).await;
-    let down = include_str!("../../../../../migrations/postgres/2026-11-24-000015_class_rows/down.sql");
+    let down = "DROP TRIGGER payments_are_classed ON payments;
+        DROP FUNCTION keep_payment_class;
+        DROP TABLE payment_classes;";
     let up = include_str!("../../../../../migrations/postgres/2026-11-24-000015_class_rows/up.sql");
     fixture.sql(&format!("BEGIN; {down} {up} COMMIT")).await.expect("migrated again");
     let found = store.check().await.expect("checked").breaches;

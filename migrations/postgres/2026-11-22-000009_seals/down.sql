@@ -1,3 +1,0 @@
-DROP TABLE sealing;
-DROP TABLE seals;
-DROP TABLE chains;

@@ -1,1 +1,0 @@
-ALTER TABLE sealing DROP COLUMN sealed_rows;

@@ -1,1 +1,0 @@
-ALTER TABLE operators DROP COLUMN expires_at;

@@ -1,2 +1,0 @@
-DROP TRIGGER entries_are_never_replaced;
-DROP TRIGGER audit_log_is_never_replaced;
