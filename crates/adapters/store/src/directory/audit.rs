@@ -1,22 +1,25 @@
 //! Lines of the audit log.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::Page;
+use quipu_kernel::{Page, Timestamp};
 use quipu_merchants::{AuditFilter, AuditRecord};
 
 use crate::{
     chain::sealed_until::sealed_until,
-    connection::{Connection, execute, first, load},
+    connection::{Connection, either, first, load},
     error::Fault,
+    read::slice,
     rows::{audit::AuditRow, period::in_period},
     schema::audit_log,
+    tables::audit_log::rows::{Many, One},
 };
 
-/// Writes a line, in the transaction of the change that it tells of. Its time is later than the time up to
+/// Writes a line, in the transaction of the change that it tells of. Its time is not before the time up to
 /// which lines are sealed.
 pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result<(), Fault> {
-    let row = AuditRow::of(record, sealed_until(conn).await?);
-    execute!(conn, diesel::insert_into(audit_log::table).values(&row))?;
+    let sealed_until = Timestamp::from_millis(sealed_until(conn).await?);
+    let line = AuditRecord { at: record.at.max(sealed_until), ..record.clone() };
+    either!(conn, execute, One::of(&line), Many::of(std::iter::once(&line)))?;
     Ok(())
 }
 
@@ -43,7 +46,7 @@ pub(super) async fn page(
         narrowed!(audit_log::table.into_boxed())
             .order((audit_log::at.desc(), audit_log::id.desc()))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let records = rows.into_iter().map(AuditRow::into_record).collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
-//! A line of the audit log as it is stored: written by commits and by the directory, read by the directory.
+//! A line of the audit log as it is read.
 
-use diesel::{Insertable, Queryable};
+use diesel::Queryable;
 use quipu_kernel::Timestamp;
 use quipu_ledger::ChainedRow;
 use quipu_merchants::{Actor, AuditRecord};
@@ -8,12 +8,10 @@ use quipu_merchants::{Actor, AuditRecord};
 use crate::{
     error::Fault,
     rows::{chain_place::Place, stored::from_json},
-    schema::audit_log,
 };
 
 /// One line, column by column.
-#[derive(Debug, Queryable, Insertable)]
-#[diesel(table_name = audit_log, treat_none_as_default_value = false)]
+#[derive(Debug, Queryable)]
 pub(crate) struct AuditRow {
     id: String,
     at: i64,
@@ -27,21 +25,6 @@ pub(crate) struct AuditRow {
 }
 
 impl AuditRow {
-    /// The row of a record. Its time is `not_before` if the record's is earlier.
-    pub(crate) fn of(record: &AuditRecord, not_before: i64) -> Self {
-        Self {
-            id: record.id.clone(),
-            at: record.at.millis().max(not_before),
-            actor_id: record.actor.id.clone(),
-            actor_name: record.actor.name.clone(),
-            action: record.action.clone(),
-            merchant_id: record.merchant_id,
-            subject: record.subject.clone(),
-            before: record.before.to_string(),
-            after: record.after.to_string(),
-        }
-    }
-
     /// The record of a row.
     pub(crate) fn into_record(self) -> Result<AuditRecord, Fault> {
         Ok(AuditRecord {

@@ -10,7 +10,7 @@ use std::any::Any;
 use quipu_commit::{Aggregate, Index, Record};
 
 mod alerts;
-mod audit_log;
+pub(crate) mod audit_log;
 pub(crate) mod balances;
 mod bank_export_payments;
 mod bank_exports;
