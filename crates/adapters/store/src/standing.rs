@@ -1,9 +1,6 @@
 //! The state of a piece of work, shared by the caller who waits for it and the worker who does it.
 
-use std::{
-    sync::atomic::{AtomicU8, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::{
     sync::oneshot,
@@ -24,13 +21,6 @@ pub(crate) struct Standing {
     state: AtomicU8,
     /// The time from which on the work must not begin.
     pub(crate) deadline: Instant,
-}
-
-/// Work without a waiting caller may begin within a day.
-impl Default for Standing {
-    fn default() -> Self {
-        Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + Duration::from_hours(24) }
-    }
 }
 
 impl Standing {

@@ -169,10 +169,9 @@ impl Commit for Store {
         let step = Step::begin(times);
         let standing = Arc::new(Standing::until(step.deadline));
         let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
-        let job = Job::new(changes, not_before, reply);
+        let job = Job::new(changes, not_before, Arc::clone(&standing), reply);
         let job = job.ok_or_else(|| StoreError::Failed("a record has no table".to_owned()))?;
-        let job = Box::new(job.within(Arc::clone(&standing)));
-        lane.put(Work::Change(job))?;
+        lane.put(Work::Change(Box::new(job)))?;
         standing.outcome(outcome, times).await
     }
 

@@ -244,9 +244,9 @@ async fn transact(
     let committed = if writes.is_empty() {
         transaction::commit(custody, origin, None).await
     } else {
-        let debts = fan_out.lines(node);
+        let deliveries = fan_out.lines(node);
         let writing =
-            async |conn: &mut Connection| write::commit(conn, hub.node(), jobs, &writes, &debts).await;
+            async |conn: &mut Connection| write::commit(conn, hub.node(), jobs, &writes, &deliveries).await;
         transaction::finish(custody, origin, origin.times().attempt, Some(mark), writing).await
     };
     let judged = (verdicts, if node.is_some() { fan_out.owed } else { Vec::new() });

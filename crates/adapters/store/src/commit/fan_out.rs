@@ -17,12 +17,11 @@ use diesel::{
 };
 use diesel_async::AsyncPgConnection;
 use quipu_commit::Writes;
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_kernel::Tenant;
 use quipu_webhooks::{Endpoint, EndpointId, Event, NamedTarget, Owed, Source, TargetUrl};
-use uuid::{NoContext, Uuid};
 
 use super::{
-    job::Job,
+    job::{Job, id_of},
     sending::{Writing, executed},
 };
 use crate::{
@@ -224,7 +223,7 @@ impl FanOut {
             self.enabled.push(Arc::clone(&endpoint));
             endpoint
         } else {
-            let id = new_id(event.at);
+            let id = EndpointId::restore(id_of(event.at).to_string());
             let (url, events) = (named.url.clone(), named.events.clone());
             let endpoint = Arc::new(Endpoint::named(id, tenant, url, events, event.at));
             self.made.push(Arc::clone(&endpoint));
@@ -235,8 +234,8 @@ impl FanOut {
     }
 
     /// The rows to be written. `node` is this node if it runs a dispatcher.
-    pub(crate) fn lines<'a>(&'a self, node: Option<&'a str>) -> Debts<'a> {
-        Debts {
+    pub(crate) fn lines<'a>(&'a self, node: Option<&'a str>) -> DeliveryRows<'a> {
+        DeliveryRows {
             enabled: &self.enabled,
             made: &self.made,
             lines: self.owed.iter().map(|owed| DeliveryLine::of(owed, node)).collect(),
@@ -244,16 +243,8 @@ impl FanOut {
     }
 }
 
-/// A new identifier, as [`EndpointId::new`] makes them.
-fn new_id(at: Timestamp) -> EndpointId {
-    let millis = u64::try_from(at.millis()).unwrap_or(0);
-    let nanos = u32::try_from(millis % 1_000).unwrap_or(0) * 1_000_000;
-    let time = uuid::Timestamp::from_unix(NoContext, millis / 1_000, nanos);
-    EndpointId::restore(Uuid::new_v7(time).to_string())
-}
-
 /// The rows of the deliveries and endpoints of a batch.
-pub(crate) struct Debts<'a> {
+pub(crate) struct DeliveryRows<'a> {
     enabled: &'a [Arc<Endpoint>],
     made: &'a [Arc<Endpoint>],
     lines: Vec<DeliveryLine<'a>>,
@@ -271,7 +262,7 @@ macro_rules! enabling {
     };
 }
 
-impl Debts<'_> {
+impl DeliveryRows<'_> {
     /// Writes the rows in the transaction that the connection of an embedded database has begun.
     pub(crate) fn to_file(&self, conn: &mut SqliteConnection) -> Result<(), Fault> {
         for endpoint in self.enabled {
@@ -304,17 +295,5 @@ impl Debts<'_> {
             sent.push(executed(conn, deliveries::rows::Many::of(self.lines.iter())));
         }
         sent
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_endpoint_that_is_named_later_sorts_after_the_earlier_ones() {
-        let ids: Vec<_> =
-            (1_700_000_000_000..1_700_000_000_100).map(Timestamp::from_millis).map(new_id).collect();
-        assert!(ids.is_sorted());
     }
 }

@@ -48,6 +48,7 @@ impl Job {
     pub(crate) fn new(
         mut changes: Changes,
         not_before: i64,
+        standing: Arc<Standing>,
         reply: oneshot::Sender<Outcome>,
     ) -> Option<Self> {
         for record in &mut changes.rows {
@@ -63,19 +64,11 @@ impl Job {
         let joins = changes.joins.iter().map(|join| prepare(&*join.make)).collect::<Option<_>>()?;
         let rows = changes.rows.iter().map(|record| prepare(&**record)).collect::<Option<_>>()?;
         let at = Timestamp::from_millis(changes.at.millis().max(not_before));
-        let seconds = u64::try_from(at.seconds()).unwrap_or(0);
-        let nanos = u32::try_from(at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
-        let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
-        let ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string());
+        let ids = changes.transactions.iter().map(|_| id_of(at).to_string());
         let mut transaction_ids: Vec<_> = ids.collect();
         // In the order of the transactions, which share their time.
         transaction_ids.sort_unstable();
-        Some(Self { changes, saves, joins, rows, transaction_ids, standing: Arc::default(), reply })
-    }
-
-    /// The same job with another deadline, that of `standing`.
-    pub(crate) fn within(self, standing: Arc<Standing>) -> Self {
-        Self { standing, ..self }
+        Some(Self { changes, saves, joins, rows, transaction_ids, standing, reply })
     }
 
     /// The job, if its deadline has not passed and its caller has not withdrawn it; otherwise nothing of it
@@ -92,5 +85,25 @@ impl Job {
     /// Takes new numbers for things that it may make, since another node may have taken the first ones.
     pub(crate) fn renumber(&mut self) {
         self.changes.joins.iter_mut().for_each(quipu_commit::Join::renumber);
+    }
+}
+
+/// A new identifier that sorts after all of earlier times (UUID version 7).
+pub(super) fn id_of(at: Timestamp) -> Uuid {
+    let seconds = u64::try_from(at.seconds()).unwrap_or(0);
+    let nanos = u32::try_from(at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
+    Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_later_sorts_after_what_was_made_before() {
+        let ids: Vec<_> = (1_700_000_000_950..1_700_000_001_050)
+            .map(|millis| id_of(Timestamp::from_millis(millis)).to_string())
+            .collect();
+        assert!(ids.is_sorted());
     }
 }

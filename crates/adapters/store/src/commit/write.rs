@@ -13,7 +13,7 @@ use quipu_commit::{Changes, Expect, Position, Queue, WorkChange, Writes};
 use quipu_kernel::{Tenant, Timestamp};
 
 use super::{
-    fan_out::Debts,
+    fan_out::DeliveryRows,
     job::{Job, Prepared},
     sending::{Writing, committed, executed, in_order_unless_one_fails, overtaken, written},
 };
@@ -40,19 +40,19 @@ pub(crate) async fn commit(
     node: &str,
     jobs: &[Job],
     writes: &Writes,
-    debts: &Debts<'_>,
+    deliveries: &DeliveryRows<'_>,
 ) -> Result<(), Unfinished> {
     let plan = Plan::of(node, jobs, writes);
     match conn {
         Connection::Sqlite(file) => {
-            to_file(file, &plan).and_then(|()| debts.to_file(file)).map_err(Unfinished::Undone)?;
+            to_file(file, &plan).and_then(|()| deliveries.to_file(file)).map_err(Unfinished::Undone)?;
             conn.commit().await.map_err(Unfinished::at_commit)
         }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
             let classed = Classed::by(writes.accepted.iter().map(|index| &jobs[*index].changes));
             let mut sent = to_server(conn, &plan, &classed);
-            sent.extend(debts.to_server(conn));
+            sent.extend(deliveries.to_server(conn));
             sent.push(committed(conn));
             in_order_unless_one_fails(sent).await
         }
