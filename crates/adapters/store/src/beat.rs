@@ -96,7 +96,7 @@ impl Store {
                 .map(|lane| engine.write_alone(lane, |conn: &mut Connection| Box::pin(note_and_erase(conn))));
             join_all(tries).await
         };
-        let is_in_trouble = |fault: &Fault| !matches!(fault.told(), StoreError::Overloaded);
+        let is_in_trouble = |fault: &Fault| !matches!(fault.to_store_error(), StoreError::Overloaded);
         tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
     }
 

@@ -79,7 +79,7 @@ pub(crate) enum Fault {
     /// A commit was not answered, and its outcome could not be found.
     #[error("the outcome of a commit is unknown: {0}")]
     OutcomeUnknown(String),
-    /// A fault that several readers share.
+    /// An error that several callers share, or that another part of the store reported.
     #[error(transparent)]
     Shared(StoreError),
     /// Too much work waits.
@@ -245,7 +245,7 @@ impl From<StoreError> for Fault {
 
 impl Fault {
     /// The error that the domain gets.
-    pub(crate) fn told(&self) -> StoreError {
+    pub(crate) fn to_store_error(&self) -> StoreError {
         match self {
             Self::Overloaded => StoreError::Overloaded,
             Self::Shared(error) => error.clone(),
@@ -258,7 +258,7 @@ impl Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        fault.told()
+        fault.to_store_error()
     }
 }
 

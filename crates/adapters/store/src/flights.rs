@@ -97,7 +97,7 @@ impl<V: Clone> Landing<V> {
         for teller in self.0 {
             let _gone = teller.send(match outcome {
                 Ok(value) => Ok(value.clone()),
-                Err(fault) => Err(fault.told()),
+                Err(fault) => Err(fault.to_store_error()),
             });
         }
     }

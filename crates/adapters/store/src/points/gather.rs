@@ -149,7 +149,7 @@ fn answer<K: Eq + Hash, V: Clone>(
         }
         Err(fault) => {
             for (_, reply) in taken {
-                let _gone = reply.send(Err(fault.told()));
+                let _gone = reply.send(Err(fault.to_store_error()));
             }
             Err(fault)
         }

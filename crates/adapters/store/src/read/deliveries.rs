@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{EventId, Timestamp};
 use quipu_payments::{DeliveryLine, EventLine, Payment};
-use quipu_webhooks::{DeliveryStatus, Source};
+use quipu_webhooks::Source;
 
 use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
-    rows::stored::from_json,
     schema::{deliveries, webhook_endpoints as endpoints},
-    tables::deliveries::code,
+    tables::deliveries::{attempts_of, status_of},
 };
 
 type DeliveryColumns = (String, String, i32, Option<i64>, Option<String>, Option<String>);
@@ -55,14 +54,13 @@ pub(crate) async fn of_payment(
 
 fn line(row: DeliveryColumns, urls: &HashMap<String, String>) -> Result<DeliveryLine, Fault> {
     let (endpoint_id, event_id, status, due_at, attempts, error) = row;
-    let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == status);
     Ok(DeliveryLine {
         event_id: EventId::restore(event_id),
         url: urls.get(&endpoint_id).cloned().unwrap_or_default(),
         endpoint_id,
-        status: status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))?,
+        status: status_of(status)?,
         error,
         next_attempt_at: due_at.map(Timestamp::from_millis),
-        attempts: attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?,
+        attempts: attempts_of(attempts)?,
     })
 }

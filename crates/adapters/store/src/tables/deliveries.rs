@@ -12,13 +12,13 @@ use diesel_async::AsyncPgConnection;
 use futures_util::future::{BoxFuture, try_join};
 use quipu_commit::Record;
 use quipu_kernel::{EventId, Tenant};
-use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
+use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
 
 use super::{
     columns::columns,
     table::{Line, Table},
 };
-use crate::statement::statement;
+use crate::{error::Fault, rows::stored::from_json, statement::statement};
 
 /// A status as its column stores it.
 pub(crate) const fn code(status: DeliveryStatus) -> i32 {
@@ -27,6 +27,17 @@ pub(crate) const fn code(status: DeliveryStatus) -> i32 {
         DeliveryStatus::Delivered => 1,
         DeliveryStatus::Failed => 2,
     }
+}
+
+/// The status that its column stores.
+pub(crate) fn status_of(stored: i32) -> Result<DeliveryStatus, Fault> {
+    let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == stored);
+    status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))
+}
+
+/// The attempts that their column stores.
+pub(crate) fn attempts_of(stored: Option<String>) -> Result<Vec<Attempt>, Fault> {
+    stored.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))
 }
 
 /// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of
@@ -66,12 +77,12 @@ columns! {
 /// Outcomes of deliveries that a node has in hand. As a record they share a commit with other changes that
 /// wait.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct DeliveryOutcomes {
     pub(crate) node: String,
     pub(crate) outcomes: Vec<Outcome>,
 }
 
-impl Record for Told {}
+impl Record for DeliveryOutcomes {}
 
 /// The columns that one outcome writes.
 struct Row<'a> {
@@ -84,16 +95,16 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn all_of(line: &Line<'a>) -> Vec<Self> {
-        let told: &'a Told = line.record();
+        let all: &'a DeliveryOutcomes = line.record();
         let row = |outcome: &'a Outcome| Self {
             tenant: line.tenant,
-            node: &told.node,
+            node: &all.node,
             outcome,
             due_at: if let Next::RetryAt(at) = outcome.next { Some(at.millis()) } else { None },
             attempts: serde_json::to_string(&outcome.attempts)
                 .unwrap_or_else(|_| unreachable!("texts and numbers are always JSON")),
         };
-        told.outcomes.iter().map(row).collect()
+        all.outcomes.iter().map(row).collect()
     }
 
     fn step(&self) -> i32 {
@@ -109,9 +120,9 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn late(&self) -> TellOneLate<'_> {
+    fn late(&self) -> RecordOutcomeLate<'_> {
         let status = self.late_status();
-        TellOneLate {
+        RecordOutcomeLate {
             status,
             error: (status == code(DeliveryStatus::Failed)).then_some(ENDPOINT_DISABLED),
             step: self.step(),
@@ -126,7 +137,7 @@ impl<'a> Row<'a> {
     }
 }
 
-statement! { TellOne on Sqlite {
+statement! { RecordOutcome on Sqlite {
     "UPDATE deliveries SET status = " => status: i32 as Integer, ", due_at = " => due_at: Option<i64> as Nullable<BigInt>,
     ", node = NULL, step = " => step: i32 as Integer, ", attempts = " => attempts: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
@@ -135,7 +146,7 @@ statement! { TellOne on Sqlite {
 } }
 
 // An attempt that was under way when its endpoint was disabled, which let the delivery fail.
-statement! { TellOneLate on Sqlite {
+statement! { RecordOutcomeLate on Sqlite {
     "UPDATE deliveries SET status = " => status: i32 as Integer, ", error = " => error: Option<&'a str> as Nullable<Text>,
     ", step = " => step: i32 as Integer, ", attempts = " => attempts: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
@@ -156,7 +167,7 @@ statement! { CountOne on Sqlite {
 // is small.
 //
 // How many of them it did not find is kept for the statement behind it, which is sent before this one is answered.
-statement! { TellMany on Pg {
+statement! { RecordOutcomes on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, due_at = new.due_at, node = NULL, step = new.step,
         attempts = new.attempts FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
@@ -180,7 +191,7 @@ statement! { TellMany on Pg {
 
 // Of attempts that were under way when their endpoint was disabled. It looks for them only if some were not
 // in hand any more.
-statement! { TellManyLate on Pg {
+statement! { RecordOutcomesLate on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, step = new.step, attempts = new.attempts,
         error = CASE new.status WHEN 1 THEN NULL ELSE old.error END FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
@@ -218,7 +229,7 @@ pub(crate) struct Outcomes;
 
 impl Table for Outcomes {
     fn keeps(&self) -> TypeId {
-        TypeId::of::<Told>()
+        TypeId::of::<DeliveryOutcomes>()
     }
 
     fn insert_sqlite(&self, conn: &mut SqliteConnection, line: &Line<'_>) -> QueryResult<()> {
@@ -226,7 +237,7 @@ impl Table for Outcomes {
         let rows = Row::all_of(line);
         for row in &rows {
             let status = row.outcome.status();
-            let tell = TellOne {
+            let in_hand = RecordOutcome {
                 status: code(status),
                 due_at: row.due_at,
                 step: row.step(),
@@ -242,7 +253,7 @@ impl Table for Outcomes {
                 *counts.entry((&row.outcome.endpoint, status.as_str())).or_default() += by;
             };
             // Somebody else has ended or released what this node no longer has in hand.
-            if tell.execute(conn)? == 1 {
+            if in_hand.execute(conn)? == 1 {
                 if status != DeliveryStatus::Pending {
                     count(status, 1);
                 }
@@ -264,7 +275,7 @@ impl Table for Outcomes {
     ) -> BoxFuture<'c, QueryResult<()>> {
         Box::pin(async move {
             let rows: Vec<_> = lines.iter().flat_map(Row::all_of).collect();
-            let tell = TellMany {
+            let in_hand = RecordOutcomes {
                 merchants: rows.iter().map(|row| row.tenant.merchant().0).collect(),
                 environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
                 endpoints: rows.iter().map(|row| row.outcome.endpoint.as_str()).collect(),
@@ -277,7 +288,7 @@ impl Table for Outcomes {
                 since: rows.iter().map(|row| row.outcome.due_at.millis()).collect(),
                 all: i64::try_from(rows.len()).unwrap_or(i64::MAX),
             };
-            let late = TellManyLate {
+            let late = RecordOutcomesLate {
                 merchants: rows.iter().map(|row| row.tenant.merchant().0).collect(),
                 environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
                 endpoints: rows.iter().map(|row| row.outcome.endpoint.as_str()).collect(),
@@ -288,8 +299,8 @@ impl Table for Outcomes {
                 disabled: ENDPOINT_DISABLED,
             };
             let (mut one, mut other) = (conn, conn);
-            let told = diesel_async::RunQueryDsl::execute(tell, &mut one);
-            try_join(told, diesel_async::RunQueryDsl::execute(late, &mut other)).await.map(drop)
+            let in_hand = diesel_async::RunQueryDsl::execute(in_hand, &mut one);
+            try_join(in_hand, diesel_async::RunQueryDsl::execute(late, &mut other)).await.map(drop)
         })
     }
 }

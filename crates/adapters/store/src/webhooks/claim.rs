@@ -9,16 +9,17 @@ use diesel::{
     sqlite::Sqlite,
 };
 use quipu_kernel::{EventId, Timestamp};
-use quipu_webhooks::{Attempt, Owed, Wanted};
+use quipu_webhooks::{Owed, Wanted};
 
 use super::fail_pending::{Whose, fail_pending};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
-    rows::{endpoint::EndpointRow, stored::from_json},
+    rows::endpoint::EndpointRow,
     schema::{deliveries, events, webhook_endpoints as endpoints},
     statement::statement,
+    tables::deliveries::attempts_of,
 };
 
 /// How many deliveries fail or are dropped together with a claim, because their endpoint is disabled or
@@ -96,12 +97,11 @@ pub(super) async fn take(
     let mut taken = Vec::with_capacity(due.len());
     for (id, due_at, step, attempts) in due {
         let payload = payloads.remove(&id).ok_or_else(|| Fault::Corrupt(format!("the event {id}")))?;
-        let attempts: Vec<Attempt> = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
         taken.push(Owed {
             endpoint: Arc::clone(&endpoint),
             event_id: EventId::restore(id),
             payload: payload.into(),
-            attempts,
+            attempts: attempts_of(attempts)?,
             step: u32::try_from(step).unwrap_or(0),
             due_at: Timestamp::from_millis(due_at),
         });

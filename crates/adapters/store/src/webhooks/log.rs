@@ -12,9 +12,7 @@ use diesel::{
 };
 use quipu_commit::CallWaits;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
-use quipu_webhooks::{
-    Attempt, DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection,
-};
+use quipu_webhooks::{DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection};
 
 use super::fail_pending::{Whose, count};
 use crate::{
@@ -23,11 +21,11 @@ use crate::{
     keys::Keys,
     query::Reading,
     read::slice::{Slice, rows},
-    rows::stored::{from_json, parsed},
+    rows::stored::parsed,
     schema::{counters, deliveries, events},
     step::time_left,
     store::Store,
-    tables::deliveries::{COUNTER, code},
+    tables::deliveries::{COUNTER, attempts_of, code, status_of},
 };
 
 /// How many failed deliveries begin a new round in one commit.
@@ -227,17 +225,14 @@ async fn list(
 
 fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {
     let (id, status, due_at, attempts, error) = row;
-    let attempts: Vec<Attempt> = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
-    let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == status);
-    let status = status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))?;
     Ok(LoggedEvent {
         id: EventId::restore(id),
         name: parsed("an event", kind)?,
         created_at: Timestamp::from_millis(at),
-        status,
+        status: status_of(status)?,
         error,
         next_attempt_at: due_at.map(Timestamp::from_millis),
-        attempts,
+        attempts: attempts_of(attempts)?,
     })
 }
 

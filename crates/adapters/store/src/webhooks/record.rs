@@ -13,10 +13,9 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
-    rows::stored::from_json,
     schema::{deliveries, webhook_endpoints as endpoints},
     store::Store,
-    tables::deliveries::Told,
+    tables::deliveries::{DeliveryOutcomes, attempts_of},
 };
 
 impl Store {
@@ -30,7 +29,7 @@ impl Store {
         for outcome in outcomes.clone() {
             of_tenant.entry(outcome.tenant).or_default().push(outcome);
         }
-        let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.tell(tenant, outcomes));
+        let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.commit_outcomes(tenant, outcomes));
         try_join_all(told).await?;
         let those = |failed: bool| {
             let those = outcomes.iter().filter(move |outcome| outcome.failed_at.is_some() == failed);
@@ -66,10 +65,10 @@ impl Store {
     }
 
     /// Commits outcomes with other changes of their tenant, so that they share a flush to disk.
-    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreError> {
+    async fn commit_outcomes(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreError> {
         let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
         let mut changes = Changes::new(tenant, at);
-        changes.add(Told { node: self.inner.hub.node().to_owned(), outcomes });
+        changes.add(DeliveryOutcomes { node: self.inner.hub.node().to_owned(), outcomes });
         match self.commit(changes).await {
             Ok(_) => Ok(()),
             Err(CommitError::Store(error)) => Err(error),
@@ -143,8 +142,7 @@ async fn recorded_of(
     let query = deliveries::table.filter(keys).select((deliveries::event_id, deliveries::attempts));
     let mut logged: HashMap<String, Vec<Attempt>> = HashMap::new();
     for (event, attempts) in load!(conn, (String, Option<String>), query)? {
-        let attempts = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
-        logged.insert(event, attempts);
+        logged.insert(event, attempts_of(attempts)?);
     }
     outcomes.retain(|outcome| {
         let logged = logged.get(outcome.event_id.as_str());
