@@ -1,6 +1,6 @@
 //! The engine, which runs all database work: on threads of the store's own (SQLite, and the lanes of
 //! PostgreSQL) or on tasks of the runtime that it was given, never in the caller's future. A caller that goes
-//! away cancels no change; a query without a waiting caller is stopped.
+//! away cancels no change; on a server a long query is stopped once nobody waits for it.
 
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 

@@ -12,7 +12,8 @@ pub struct StoreSettings {
     /// one writer.
     pub lanes: usize,
     /// The number of short queries that are read in parallel, each on a connection of its own. Pages of lists
-    /// have half as many beside them, and checks of the ledger one.
+    /// have half as many beside them (on a server twice that: for payments and for other lists), checks of the
+    /// ledger have one, and so have the rows to be sealed.
     pub readers: usize,
     /// How long a call may wait for the database in all its steps.
     pub call: Duration,
