@@ -26,6 +26,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     query::Reading,
+    read::slice,
     rows::{chain_place::Place, stored::parsed},
     schema::{chains, sealing, seals},
     store::Store,
@@ -235,7 +236,7 @@ async fn heads(
         narrowed!(chains::table.into_boxed())
             .order((chains::book.desc(), chains::merchant_id, chains::environment))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
             .select((
                 chains::book,
                 chains::merchant_id,

@@ -18,6 +18,7 @@ use quipu_kernel::{MerchantId, StoreError};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
+    BATCH, QUEUE,
     batch::{self, BatchOutcome, WhenLocked},
     job::Job,
 };
@@ -27,10 +28,6 @@ use crate::{
     lock::locked,
 };
 
-/// The most changes of one merchant that may wait aside.
-const QUEUE: usize = 4096;
-/// The most changes that are committed together.
-const BATCH: usize = 512;
 /// How long a merchant whose rows were locked stays aside without changes. Back in the lane it would soon
 /// delay the others again.
 const LINGER: Duration = Duration::from_secs(10);

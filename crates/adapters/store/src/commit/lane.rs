@@ -22,6 +22,7 @@ use tokio::{
 };
 
 use super::{
+    BATCH, QUEUE,
     aside::Asides,
     batch::{self, Answers, BatchOutcome, WhenLocked},
     job::Job,
@@ -31,12 +32,6 @@ use crate::{
     custody::{Custody, Origin},
     hub::Hub,
 };
-
-/// The most changes that are committed together.
-const BATCH: usize = 512;
-
-/// The most changes that wait in the queue of a lane.
-const QUEUE: usize = 4096;
 
 /// From this number of callers on, a batch is answered beside the next batch, which would otherwise wait for
 /// the answers. Answering fewer is faster than waking another task.

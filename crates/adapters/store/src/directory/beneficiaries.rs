@@ -9,6 +9,7 @@ use super::merchants;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    read::slice,
     rows::{period::in_period, stored::parsed},
     schema::beneficiaries,
 };
@@ -106,7 +107,7 @@ pub(super) async fn page(
                 beneficiaries::id.desc(),
             ))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;

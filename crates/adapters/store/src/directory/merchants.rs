@@ -7,6 +7,7 @@ use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, Me
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    read::slice,
     rows::{period::in_period, stored::parsed},
     schema::merchants,
 };
@@ -158,7 +159,7 @@ pub(super) async fn page(
         narrowed!(merchants::table.into_boxed())
             .order((merchants::created_at.desc(), merchants::id.desc()))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;

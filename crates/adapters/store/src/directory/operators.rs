@@ -7,6 +7,7 @@ use quipu_merchants::{DirectoryError, Operator, Period, Role};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    read::slice,
     rows::{period::in_period, stored::parsed},
     schema::operators,
 };
@@ -78,7 +79,7 @@ pub(super) async fn page(
         narrowed!(operators::table.into_boxed())
             .order((operators::created_at.desc(), operators::operator_id.desc()))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;

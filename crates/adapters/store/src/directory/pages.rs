@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
-use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant};
 use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore};
 
@@ -28,13 +27,6 @@ struct SettingsRow {
     accent: Option<String>,
     logo: Option<String>,
     picture: Option<Vec<u8>>,
-}
-
-/// Wraps an async function as a query for a worker.
-macro_rules! query {
-    (|$conn:ident| $body:expr) => {
-        move |$conn: &mut Connection| -> BoxFuture<'_, _> { Box::pin(async move { $body }) }
-    };
 }
 
 #[async_trait]

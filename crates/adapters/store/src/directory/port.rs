@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, CallerBook, DirectoryError,
@@ -13,19 +12,11 @@ use quipu_merchants::{
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
-    connection::Connection,
     error::Fault,
     query::{Query, Reading},
     rows::stored::to_value,
     store::Store,
 };
-
-/// Wraps an async function as a query for a worker.
-macro_rules! query {
-    (|$conn:ident| $body:expr) => {
-        move |$conn: &mut Connection| -> BoxFuture<'_, _> { Box::pin(async move { $body }) }
-    };
-}
 
 impl Store {
     /// A write together with its line in the audit log.

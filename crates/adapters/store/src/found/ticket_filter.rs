@@ -10,6 +10,7 @@ use quipu_tickets::{Category, Status};
 use crate::{
     connection::{Connection, first},
     error::Fault,
+    read::slice::natural,
     schema::counters,
 };
 
@@ -84,10 +85,5 @@ pub(crate) async fn sum_of_counters(
             query
         }};
     }
-    whole(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
-}
-
-/// A count that the database returned.
-pub(crate) fn whole(count: i64) -> Result<u64, Fault> {
-    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
+    natural(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
 }

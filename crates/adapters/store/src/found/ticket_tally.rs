@@ -21,12 +21,13 @@ use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter, TicketSort};
 
 use super::{
-    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
+    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters},
     ticket_search::Found,
 };
 use crate::{
     connection::{Connection, first},
     error::Fault,
+    read::slice::natural,
     schema::tickets,
 };
 
@@ -184,9 +185,9 @@ async fn since(
             )
         };
     }
-    let tickets = whole(first!(conn, i64, counted!(nothing))?.unwrap_or(0))?;
+    let tickets = natural(first!(conn, i64, counted!(nothing))?.unwrap_or(0))?;
     if tickets == 0 {
         return Ok((0, 0));
     }
-    Ok((tickets, whole(first!(conn, i64, counted!(found))?.unwrap_or(0))?))
+    Ok((tickets, natural(first!(conn, i64, counted!(found))?.unwrap_or(0))?))
 }

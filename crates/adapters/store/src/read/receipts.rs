@@ -4,6 +4,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
 use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
 use quipu_payments::{Receipt, ReceiptFilter, UNKNOWN_TENANT};
 
+use super::slice;
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -109,7 +110,7 @@ pub(crate) async fn list(
         narrowed!(receipts::table.into_boxed())
             .order(receipts::id.desc())
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let found = rows.into_iter().map(ReceiptRow::into_receipt).collect::<Result<_, _>>()?;

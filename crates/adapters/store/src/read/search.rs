@@ -4,7 +4,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, PaymentId};
 use quipu_payments::{Payment, SearchFilter};
 
-use super::narrow::after;
+use super::{narrow::after, slice};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -60,7 +60,7 @@ pub(crate) async fn search(
     }
     conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(payments::table.count().into_boxed()))?.unwrap_or(0);
-    let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
+    let offset = slice::rows(page.offset());
     // The keys are found first, so that what is skipped is never read.
     let keys: Vec<String> = load!(
         conn,

@@ -10,12 +10,15 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
 
-use super::ticket_rows::{SummaryRow, selection};
+use super::{
+    slice::{self, natural},
+    ticket_rows::{SummaryRow, selection},
+};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
     found::{
-        ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
+        ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters},
         ticket_search::{FEW, Found, few},
         ticket_tally::Tallies,
     },
@@ -113,7 +116,7 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
             )
         };
     }
-    whole(first!(conn, i64, query!())?.unwrap_or(0))
+    natural(first!(conn, i64, query!())?.unwrap_or(0))
 }
 
 /// The keys of a page. Skipped rows are only read in an index.
@@ -125,7 +128,7 @@ async fn ids(
     page: Page,
 ) -> Result<Vec<String>, Fault> {
     let found = filter.search.as_ref().map(|search| Found::in_order(conn, search));
-    let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
+    let offset = slice::rows(page.offset());
     macro_rules! query {
         () => {{
             let query = narrowed_to_found!(tickets::table.select(tickets::id).into_boxed(), filter, found);

@@ -7,13 +7,14 @@ use quipu_merchants::Period;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
+    slice::{self, natural},
     ticket_rows::{NoteRow, SummaryRow, selection, tenant},
     tickets::{comments_of, of_ticket, ticket},
 };
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    found::ticket_filter::{narrowed, whole},
+    found::ticket_filter::narrowed,
     query::Reading,
     rows::period::in_period,
     schema::{ticket_comments, ticket_notes, tickets},
@@ -50,7 +51,7 @@ async fn queue(
     conn.begin_snapshot().await?;
     let total =
         first!(conn, i64, narrowed_to_queue!(tickets::table.select(count_star()).into_boxed(), filter))?;
-    let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
+    let offset = slice::rows(page.offset());
     let rows = load!(
         conn,
         SummaryRow,
@@ -65,7 +66,7 @@ async fn queue(
         let assignee = row.assignee.clone();
         Ok::<_, Fault>(QueueItem { tenant, assignee, summary: row.into_summary()? })
     };
-    Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, whole(total.unwrap_or(0))?))
+    Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, natural(total.unwrap_or(0))?))
 }
 
 /// A page of the comments and notes of a period together. Their numbers, which are read first, tell which of them

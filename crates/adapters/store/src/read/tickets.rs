@@ -11,13 +11,13 @@ use quipu_tickets::{
 };
 
 use super::{
+    slice::{self, natural},
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    found::ticket_filter::whole,
     query::Reading,
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     store::Store,
@@ -115,12 +115,12 @@ impl TicketReads for Store {
                 let query = of_ticket!(ticket_comments, tenant, &ticket)
                     .order(ticket_comments::id.asc())
                     .limit(page.limit().into())
-                    .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+                    .offset(slice::rows(page.offset()))
                     .select(ticket_comments::id);
                 let ids: Vec<i64> = load!(conn, i64, query)?;
                 let comments = comments_of(conn, tenant, &ticket, &ids).await?;
                 conn.commit().await?;
-                Ok::<_, Fault>((comments, whole(total)?))
+                Ok::<_, Fault>((comments, natural(total)?))
             })
         });
         Ok(listed.await?)

@@ -1,5 +1,7 @@
 //! Reads the history of one payment.
 
+use std::time::Duration;
+
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Tenant, Timestamp};
 use quipu_merchants::Direction;
@@ -9,7 +11,10 @@ use super::{deliveries, receipts};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::stored::{from_json, parsed},
+    rows::{
+        chain_place::first_id_of,
+        stored::{from_json, parsed},
+    },
     schema::{alerts, audit_log, callbacks, entries, events, refunds},
 };
 
@@ -115,9 +120,10 @@ async fn within(
     at: Option<Timestamp>,
 ) -> Result<Vec<EntryColumns>, Fault> {
     let tenant = payment.terms().tenant;
-    let key = |millis: i64| format!("{:08x}-{:04x}", millis >> 16, millis & 0xffff);
-    let (from, until) =
-        at.map_or_else(|| (String::new(), "g".to_owned()), |at| (key(at.millis()), key(at.millis() + 1)));
+    let (from, until) = at.map_or_else(
+        || (String::new(), "g".to_owned()),
+        |at| (first_id_of(at), first_id_of(at.plus(Duration::from_millis(1)))),
+    );
     let query = entries::table
         .filter(entries::merchant_id.eq(tenant.merchant().0))
         .filter(entries::environment.eq(tenant.environment().as_str()))

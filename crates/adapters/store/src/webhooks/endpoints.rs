@@ -15,6 +15,7 @@ use crate::{
     directory,
     error::{Fault, LeavesOpen, Trouble},
     query::Reading,
+    read::slice,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
@@ -148,7 +149,7 @@ async fn listed(
         narrowed!(of_source.into_boxed())
             .order((endpoints::created_at.desc(), endpoints::id.desc()))
             .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .offset(slice::rows(page.offset()))
     )?;
     conn.commit().await?;
     let listed = rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<_, _>>()?;
