@@ -93,18 +93,26 @@ impl Audience {
 diesel::postfix_operator!(OfAdmin, " = 'admin'");
 diesel::postfix_operator!(InRequest, " = 'in_request'");
 
+/// The endpoints of a tenant that hear of more than one payment. SQLite takes the table's key for as good as the
+/// index, unless the order is that of the index, and would walk through everything that payments named.
+macro_rules! subscribed_in_file {
+    ($tenant:expr) => {
+        endpoints::table
+            .filter(endpoints::merchant_id.eq($tenant.merchant().0))
+            .filter(endpoints::environment.eq($tenant.environment().as_str()))
+            .filter(OfAdmin::new(endpoints::source))
+            .filter(endpoints::removed_at.is_null())
+            .filter(endpoints::enabled)
+            .order((endpoints::created_at, endpoints::id))
+    };
+}
+
 /// No statement here binds a list or a source, so that each is prepared once. SQLite would look at the value
 /// of a bound source, because an index exists for one source only, and prepare the statement again each time.
 fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     let mut rows = Vec::new();
     for tenant in &hearers.tenants {
-        let query = endpoints::table
-            .filter(endpoints::merchant_id.eq(tenant.merchant().0))
-            .filter(endpoints::environment.eq(tenant.environment().as_str()))
-            .filter(OfAdmin::new(endpoints::source))
-            .filter(endpoints::removed_at.is_null())
-            .filter(endpoints::enabled);
-        rows.extend(query.load::<EndpointRow>(conn)?);
+        rows.extend(subscribed_in_file!(tenant).load::<EndpointRow>(conn)?);
     }
     for (tenant, url) in &hearers.named {
         let query = endpoints::table
@@ -295,5 +303,36 @@ impl DeliveryRows<'_> {
             sent.push(executed(conn, deliveries::rows::Many::of(self.lines.iter())));
         }
         sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{Connection as _, QueryableByName, debug_query, sql_query, sql_types::Text, sqlite::Sqlite};
+    use quipu_kernel::{Environment, MerchantId};
+
+    use super::*;
+    use crate::migrate;
+
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    #[test]
+    fn what_payments_named_is_not_searched_for_those_who_hear_of_every_payment() {
+        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
+        migrate::make_embedded(&mut conn).expect("migrated");
+        let tenant = Tenant::new(MerchantId(1), Environment::Live);
+        let query = debug_query::<Sqlite, _>(&subscribed_in_file!(tenant)).to_string();
+        let plan: Vec<Line> =
+            sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut conn).expect("explained");
+        let plan: Vec<_> = plan.into_iter().map(|line| line.detail).collect();
+        assert_eq!(plan.len(), 1, "{plan:?}");
+        assert!(
+            plan[0].contains("webhook_endpoints_by_creation (merchant_id=? AND environment=? AND source=?)"),
+            "{plan:?}"
+        );
     }
 }

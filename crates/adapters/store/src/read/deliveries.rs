@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
+use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{EventId, Timestamp};
 use quipu_payments::{DeliveryLine, EventLine, Payment};
 use quipu_webhooks::Source;
@@ -28,14 +28,19 @@ pub(crate) async fn of_payment(
     let terms = payment.terms();
     let (merchant, environment) = (terms.tenant.merchant().0, terms.tenant.environment().as_str());
     let named = terms.webhook.as_ref().map_or("", |webhook| webhook.url.as_str());
-    let of_request = endpoints::source.eq(Source::InRequest.as_str()).and(endpoints::url.eq(named));
-    let query = endpoints::table
+    let of_tenant = endpoints::table
         .filter(endpoints::merchant_id.eq(merchant))
         .filter(endpoints::environment.eq(environment))
         .filter(endpoints::removed_at.is_null())
-        .filter(endpoints::source.eq(Source::Admin.as_str()).or(of_request))
         .select((endpoints::id, endpoints::url));
-    let urls: HashMap<String, String> = load!(conn, (String, String), query)?.into_iter().collect();
+    let of_request =
+        of_tenant.filter(endpoints::source.eq(Source::InRequest.as_str())).filter(endpoints::url.eq(named));
+    // The order is that of an index, which SQLite takes only then.
+    let configured = of_tenant
+        .filter(endpoints::source.eq(Source::Admin.as_str()))
+        .order((endpoints::created_at, endpoints::id));
+    let mut urls: HashMap<String, String> = load!(conn, (String, String), of_request)?.into_iter().collect();
+    urls.extend(load!(conn, (String, String), configured)?);
     let keys = Keys::of(terms.tenant, "deliveries").with("endpoint_id", urls.keys().map(String::as_str));
     let query = deliveries::table
         .filter(keys.with("event_id", events.iter().map(|event| event.id.as_str())))
