@@ -93,8 +93,8 @@ impl Audience {
 diesel::postfix_operator!(OfAdmin, " = 'admin'");
 diesel::postfix_operator!(InRequest, " = 'in_request'");
 
-/// The endpoints of a tenant that hear of more than one payment. SQLite takes the table's key for as good as the
-/// index, unless the order is that of the index, and would walk through everything that payments named.
+/// The enabled endpoints that were made for a tenant, and not by its payments. The order is that of the index:
+/// otherwise SQLite takes the table's key for as good, and walks through everything that payments named.
 macro_rules! subscribed_in_file {
     ($tenant:expr) => {
         endpoints::table
