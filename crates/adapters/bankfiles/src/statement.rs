@@ -134,7 +134,10 @@ impl Statement {
         }
         let mut details = std::mem::take(&mut self.details);
         if let [only] = details.as_mut_slice() {
+            // A bank may quote the original transfer of what it returns, with its own amount and direction; the
+            // account moved by those of the entry.
             only.amount = entry.amount.take().or(only.amount.take());
+            only.indicator = entry.indicator.take().or(only.indicator.take());
             only.texts.append(&mut entry.texts);
         }
         let apart = !details.is_empty() && details.iter().all(|detail| detail.amount.is_some());

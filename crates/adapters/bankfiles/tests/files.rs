@@ -168,6 +168,10 @@ fn what_is_no_whole_statement_is_refused() {
         ("&amp;", "&bank;"),
         ("<Document", "<!DOCTYPE Document [<!ENTITY bank SYSTEM \"file:///etc/passwd\">]><Document"),
         ("</Document>", "</Document><Document/>"),
+        ("</Document>", "</Document>more"),
+        ("</Document>", "</Document><![CDATA[more]]>"),
+        ("</Document>", "</Document>&#49;"),
+        ("</Document>", "</Document>&amp;"),
         ("<Stmt>", &format!("{}<Stmt>", "<a>".repeat(100))),
     ] {
         assert!(read(&STATEMENT.replace(from, to)).is_err(), "{to}");
@@ -210,6 +214,24 @@ fn details_that_are_not_what_was_booked_are_one_movement() {
     let entries = read(&file).expect("a statement");
     assert_eq!(entries.iter().map(|entry| entry.amount.get()).collect::<Vec<_>>(), [100_000, 1_500, 2_000]);
     assert!(["first", "second"].iter().all(|text| entries[1].texts.iter().any(|told| told == text)));
+}
+
+#[test]
+fn a_single_detail_that_contradicts_its_entry_does_not_count() {
+    let quoted = STATEMENT.replacen(
+        "<Amt Ccy=\"MXN\">1000.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts>",
+        "<Amt Ccy=\"MXN\">990.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>",
+        1,
+    );
+    assert_ne!(quoted, STATEMENT);
+    let entry = &read(&quoted).expect("a statement")[0];
+    assert_eq!((entry.amount.get(), entry.is_credit), (99_000, false));
+    assert!(entry.texts.iter().any(|text| text.starts_with("pay_")), "its texts count: {:?}", entry.texts);
+    // The other way round, and as a return.
+    let (head, last) = STATEMENT.rsplit_once("<CdtDbtInd>CRDT</CdtDbtInd>").expect("an indicator");
+    let quoted = format!("{head}<CdtDbtInd>DBIT</CdtDbtInd>{last}");
+    let entry = &read(&quoted).expect("a statement")[3];
+    assert_eq!((entry.amount.get(), entry.is_credit, entry.is_return), (2_000, true, true));
 }
 
 #[test]
