@@ -89,6 +89,9 @@ impl Place {
     }
 
     fn add(&mut self, text: &str) -> Result<(), StatementProblem> {
+        if self.depth == 0 && !text.trim().is_empty() {
+            return Err(StatementProblem::Malformed("text outside the document".to_owned()));
+        }
         if self.text.len() + text.len() > LONGEST {
             return Err(StatementProblem::TooLong);
         }
@@ -135,9 +138,6 @@ pub(crate) fn walk(
             }
             Event::Text(text) => {
                 let text = text.decode().map_err(|_| StatementProblem::NotUtf8)?;
-                if place.depth == 0 && !text.trim().is_empty() {
-                    return Err(StatementProblem::Malformed("text outside the document".to_owned()));
-                }
                 place.add(&text)?;
             }
             Event::CData(text) => {
