@@ -11,7 +11,7 @@ use image::{
     codecs::{jpeg::JpegEncoder, webp::WebPEncoder},
 };
 use quipu_tickets::{ContentType, MAX_FILE_BYTES};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The hidden command that makes the gateway's program this process; a content type follows it.
 pub const CHILD_COMMAND: &str = "make-thumbnail";
@@ -25,21 +25,24 @@ const JPEG_QUALITY: u8 = 82;
 const MEMORY: u64 = 768 * 1024 * 1024;
 /// The most processor time, in seconds.
 const PROCESSOR_SECONDS: u64 = 10;
+/// The exit status of a process that could not set its limits. It says nothing of the picture.
+pub(crate) const UNCONFINED: u8 = 3;
 
 /// Reads a picture from standard input and writes the thumbnail to standard output: one byte for its type,
 /// `J` or `W`, and then the picture. On any error it exits with a failure and writes nothing.
 pub fn run_child(content_type: &str) -> ExitCode {
     let Ok(kind) = content_type.parse::<ContentType>() else { return ExitCode::FAILURE };
-    let done = confine().is_some() && {
-        let mut picture = Vec::new();
-        let read = std::io::stdin().take(MAX_FILE_BYTES + 1).read_to_end(&mut picture).is_ok();
-        read && shrink(&picture, kind).is_some_and(|small| write(&small).is_some())
-    };
+    if confine().is_err() {
+        return ExitCode::from(UNCONFINED);
+    }
+    let mut picture = Vec::new();
+    let read = std::io::stdin().take(MAX_FILE_BYTES + 1).read_to_end(&mut picture).is_ok();
+    let done = read && shrink(&picture, kind).is_some_and(|small| write(&small).is_some());
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// From here on the process can neither exceed its memory and time nor write files, and dumps no core.
-fn confine() -> Option<()> {
+fn confine() -> std::io::Result<()> {
     let limits = [
         (Resource::As, MEMORY),
         (Resource::Cpu, PROCESSOR_SECONDS),
@@ -47,10 +50,16 @@ fn confine() -> Option<()> {
         (Resource::Core, 0),
     ];
     for (resource, most) in limits {
-        // One more, so that the end of the processor time has a signal of its own.
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most + 1) }).ok()?;
+        setrlimit(resource, limit(most, getrlimit(resource).maximum))?;
     }
-    Some(())
+    Ok(())
+}
+
+/// The limit to set where `allowed` is the most that the process may set: raising that takes a privilege.
+fn limit(most: u64, allowed: Option<u64>) -> Rlimit {
+    // One more, so that the end of the processor time has a signal of its own.
+    let maximum = allowed.unwrap_or(u64::MAX).min(most + 1);
+    Rlimit { current: Some(maximum.saturating_sub(1)), maximum: Some(maximum) }
 }
 
 fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
@@ -131,6 +140,23 @@ mod tests {
         assert!(kind.begins(small));
         let image = image::load_from_memory(small).expect("a picture");
         (image.width(), image.height())
+    }
+
+    #[test]
+    fn a_limit_is_never_raised() {
+        let limit = |allowed| {
+            let Rlimit { current, maximum } = limit(10, allowed);
+            (current, maximum)
+        };
+        for (allowed, (current, maximum)) in [
+            (None, (10, 11)),
+            (Some(12), (10, 11)),
+            (Some(11), (10, 11)),
+            (Some(5), (4, 5)),
+            (Some(0), (0, 0)),
+        ] {
+            assert_eq!(limit(allowed), (Some(current), Some(maximum)), "{allowed:?}");
+        }
     }
 
     #[test]

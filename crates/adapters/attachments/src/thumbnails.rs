@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::picture::CHILD_COMMAND;
+use crate::picture::{CHILD_COMMAND, UNCONFINED};
 
 /// The longest time of a child, in wall-clock time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -65,6 +65,7 @@ async fn converse(child: &mut Child, picture: Vec<u8>) -> Result<Option<(Vec<u8>
     let status = child.wait().await.map_err(|error| error.to_string())?;
     match status.code() {
         Some(0) => Ok(thumbnail(made)),
+        Some(code) if code == i32::from(UNCONFINED) => Err("its process could not set its limits".to_owned()),
         Some(_) => Ok(None),
         None if AT_ITS_LIMITS.iter().any(|limit| status.signal() == Some(limit.as_raw())) => Ok(None),
         None => Err(format!("its process was stopped ({status})")),

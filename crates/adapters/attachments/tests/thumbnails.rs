@@ -46,13 +46,14 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     assert!(made(png(40_000, 1000), ContentType::Png).await.is_some(), "40 megapixels");
 
     let folder = tempfile::tempdir().expect("a folder");
-    let ended_by = |signal: &str| {
-        let program = folder.path().join(signal);
-        std::fs::write(&program, format!("#!/bin/sh\nkill -{signal} $$\n")).expect("a script");
+    let script = |name: &str, lines: &str| {
+        let program = folder.path().join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n{lines}\n")).expect("a script");
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, executable).expect("its mode");
         program
     };
+    let ended_by = |signal: &str| script(signal, &format!("kill -{signal} $$"));
     // A child that ends at its own limits would do so again.
     for signal in ["XCPU", "ABRT", "SEGV"] {
         let made = ChildThumbnails::new(ended_by(signal)).shrink(png(1, 1), ContentType::Png).await;
@@ -60,11 +61,24 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     }
 
     // What else happens to the child says nothing of the picture.
-    let stopped = ended_by("KILL");
-    for (program, words) in [("/no/such/program".into(), "did not start"), (stopped, "was stopped")] {
+    let (stopped, unconfined) = (ended_by("KILL"), script("unconfined", "exit 3"));
+    for (program, words) in [
+        ("/no/such/program".into(), "did not start"),
+        (stopped, "was stopped"),
+        (unconfined, "could not set its limits"),
+    ] {
         let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png).await;
         let failed = failed.expect_err(words).to_string();
         assert!(failed.contains(words), "{failed}");
+    }
+
+    // Where the limits are narrower already, and the process may not raise them.
+    let this = std::env::current_exe().expect("this program");
+    let unprivileged = "[ $(id -u) != 0 ] || drop='setpriv --bounding-set -sys_resource'";
+    for (name, narrow) in [("core", "ulimit -c 0"), ("memory", "ulimit -v 500000"), ("time", "ulimit -t 5")] {
+        let lines = format!("{narrow}\n{unprivileged}\nexec $drop '{}' \"$@\"", this.display());
+        let made = ChildThumbnails::new(script(name, &lines)).shrink(png(300, 300), ContentType::Png).await;
+        assert!(made.expect("an answer").is_some(), "{narrow}");
     }
 }
 
