@@ -13,7 +13,8 @@ need openssl openssl
 need script bsdutils
 need python3 python3
 # What stands in for python3 where several are installed chooses one of them at each call, and takes longer than most calls.
-PATH="$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH"
+python=$(python3 -c 'import sys; print(sys.executable)')
+[ "$python" = "$(command -v python3)" ] || PATH="$(dirname "$python"):$PATH"
 need node nodejs
 need php php-cli
 need jq jq
@@ -21,7 +22,9 @@ need promtool prometheus
 # Hosted pages are looked at in a browser; its fonts have Sinhala and Georgian.
 need npm npm
 need chromium chromium
-fc-list 2>/dev/null | grep -q NotoSansSinhala || bed_install fonts-noto-core
+# A `grep -q` would end at the first match, and the list's broken pipe would count as a failure.
+fc-list 2>/dev/null | grep NotoSansSinhala >/dev/null || bed_install fonts-noto-core ||
+    bed_fail "The Debian package 'fonts-noto-core' is missing and could not be installed (apt-get install fonts-noto-core)."
 
 step() {
     bed_say "$*"
