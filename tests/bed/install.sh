@@ -21,15 +21,22 @@ bed_as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# A package's own service is not wanted: the bed starts private servers on free ports. While a package is installed, a policy
+# forbids to start it. Debian enables it all the same, so that it starts at the next boot.
 bed_install() {
     command -v apt-get >/dev/null || return 1
     bed_as_root true 2>/dev/null || return 1
-    # A package's own service is not wanted: the bed starts private servers on free ports.
-    bed_as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null && return
-    bed_as_root apt-get update -qq </dev/null || return 1
-    bed_as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null
+    bed_as_root env DEBIAN_FRONTEND=noninteractive bash -s "$1" >/dev/null <<'AS_ROOT'
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 1' INT TERM HUP
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+fi
+install() { apt-get install -y -qq --no-install-recommends "$1" </dev/null; }
+install "$1" || { apt-get update -qq </dev/null && install "$1"; }
+AS_ROOT
 }
 
 need() {
@@ -51,6 +58,7 @@ need_s3_server() {
     local version=0.14.1 folder="${XDG_CACHE_HOME:-$HOME/.cache}/quipu-bed"
     s3_server="$folder/s3s-fs-$version/bin/s3s-fs"
     [ -x "$s3_server" ] && return
+    need cc build-essential
     bed_say "building s3s-fs $version (once, about two minutes)"
     CARGO_TARGET_DIR="$folder/target" cargo install s3s-fs --version "$version" --features binary --locked --debug \
         --root "$folder/s3s-fs-$version" </dev/null >"${TMPDIR:-/tmp}/quipu-s3s-fs.log" 2>&1 ||
