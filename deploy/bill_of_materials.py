@@ -13,14 +13,20 @@ import re
 import subprocess
 import sys
 
-TARGET = "x86_64-unknown-linux-gnu"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 
 
+def told_by(*command):
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def metadata():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]
-    return json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True).stdout)
+    """What cargo knows of the build for this machine, which is the one that `make release` makes."""
+    [host] = re.findall(r"^host: (.+)$", told_by("rustc", "-vV"), re.MULTILINE)
+    return json.loads(
+        told_by("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host)
+    )
 
 
 def parts_of_the_binary(data):
