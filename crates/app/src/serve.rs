@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use quipu_delivery::Dispatcher;
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
@@ -153,11 +154,10 @@ async fn serve(
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
-    // A node must be known to live before it has deliveries in hand.
-    foundation.queue().beat().await.context("the first heartbeat of this node cannot be written")?;
+    // A node must be known to live before it has deliveries in hand, and for as long as it has any work.
+    let mut heart = start_heart(&foundation).await?;
     let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
-    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, settings);
-    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, dispatcher, metrics, settings);
     let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
@@ -191,8 +191,9 @@ async fn serve(
     let told_to_end = tokio::select! {
         () = signals.first() => true,
         () = workers.one_ended() => false,
+        () = heart.one_ended() => false,
     };
-    drain(foundation, workers, &key_uses).await?;
+    drain(foundation, workers, heart, &key_uses).await?;
     if cut_off.load(Ordering::Relaxed) {
         bail!("calls that were not over {} s after the stop were cut off", patience.as_secs());
     }
@@ -210,10 +211,12 @@ fn print_message(message: &str) {
 }
 
 /// Finishes the running work, within a limit of time.
-async fn drain(foundation: Foundation, workers: Workers, key_uses: &KeyUses) -> Result<()> {
+async fn drain(foundation: Foundation, workers: Workers, heart: Workers, key_uses: &KeyUses) -> Result<()> {
     tracing::info!("draining");
     let drained = async {
         workers.stop().await;
+        // Until here other nodes had to know that this one lives, and leave its work to it.
+        heart.stop().await;
         key_uses.flush().await;
         foundation.store.close().await;
     };
@@ -224,10 +227,20 @@ async fn drain(foundation: Foundation, workers: Workers, key_uses: &KeyUses) -> 
     Ok(())
 }
 
+/// Starts the heart, which is told to stop after all others. The first heartbeat is written when this returns.
+async fn start_heart(foundation: &Foundation) -> Result<Workers> {
+    let beat = Beat { queue: foundation.queue() };
+    beat.queue.beat().await.context("the first heartbeat of this node cannot be written")?;
+    let mut heart = Workers::new();
+    heart.start(|stop| beat.run(stop));
+    Ok(heart)
+}
+
 fn start_workers(
     foundation: &Foundation,
     use_cases: &UseCases,
     tickets: &Arc<TicketOffice>,
+    dispatcher: Dispatcher,
     metrics: Option<Metrics>,
     settings: &Settings,
 ) -> Workers {
@@ -242,8 +255,6 @@ fn start_workers(
         let tend = Tend { kind, queue, office, clock: clock() };
         workers.start(|stop| tend.run(stop));
     }
-    let beat = Beat { queue: Arc::clone(&queue) };
-    workers.start(|stop| beat.run(stop));
     let alert = Alert { queue, use_case: Arc::clone(&use_cases.alert), clock: clock() };
     workers.start(|stop| alert.run(stop));
     let watched = Watched {
@@ -259,6 +270,7 @@ fn start_workers(
     workers.start(|stop| old_deliveries.run(stop));
     let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
     workers.start(|stop| seal.run(stop));
+    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     if let Some(metrics) = metrics {
         workers.start(|stop| metrics.run(stop));
     }

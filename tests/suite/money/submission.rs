@@ -95,6 +95,32 @@ async fn a_submission_that_a_kill_cut_off_is_made_again_under_the_same_reference
     gateway.check();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payout_in_progress_is_left_to_a_node_that_was_told_to_end() {
+    let (provider, node) = (Provider::start().await, Setup::new(Database::Postgres));
+    let setup = provider.configure(node).set("RAILS__STATUS_SCHEDULE", "300ms,500ms");
+    let mut first = setup.clone().start().await;
+    let merchant = merchant_on(&first, &provider).await;
+    merchant.fund("ARS", 1_000).await;
+    let mut second = first.successor(setup);
+    // The call lasts for the 10 seconds that a provider has, which is longer than a node may be silent.
+    provider.next(Endpoint::Payouts, [Behaviour::TakeAndHang]);
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    eventually("the provider to hear of it", async || provider.order(&id)).await;
+    // The second starts only now, so that it cannot be the one that calls.
+    let (ended, ()) = tokio::join!(first.terminate(), second.restart());
+    assert_eq!(
+        (ended, provider.calls(Endpoint::Payouts)),
+        (Some(0), 1),
+        "nobody else hands it over meanwhile"
+    );
+    provider.settle(&id, "completed");
+    let merchant = merchant.moved_to(&second);
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!(merchant.balance("ARS").await, (600, 0));
+    second.check();
+}
+
 async fn partner_destinations_reach_the_rail_whole(database: Database) {
     let (gateway, provider, merchant) = world(database).await;
     merchant

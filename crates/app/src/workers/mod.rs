@@ -24,7 +24,7 @@ pub(crate) use self::{
 };
 use crate::stop_signal::StopSignal;
 
-/// The running workers.
+/// Running workers that are told to stop together.
 pub(crate) struct Workers {
     stop: watch::Sender<bool>,
     running: JoinSet<()>,
