@@ -24,6 +24,8 @@ use crate::{
     traces::Traces,
 };
 
+/// How long dropping [`Logging`] takes at most, if nobody reads standard error: `tracing_appender` says so.
+pub(crate) const END: Duration = Duration::from_millis(1_100);
 /// The most lines that wait to be written.
 const QUEUE: usize = 8_192;
 

@@ -4,8 +4,8 @@ use std::{io, time::Duration};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// How long what is left of each runtime may take to end, such as closing the database.
-const END: Duration = Duration::from_millis(500);
+/// How long what is left of both runtimes may take to end, such as closing the database.
+pub(crate) const END: Duration = Duration::from_millis(800);
 
 /// A runtime for the parts of the process, and one for the store.
 pub(crate) struct Runtimes {
@@ -37,8 +37,8 @@ impl Runtimes {
     /// thread then is left behind: a look-up of a name may take the system a minute, and nobody needs its answer.
     pub(crate) fn run<T>(self, process: impl Future<Output = T>) -> T {
         let outcome = self.parts.block_on(process);
-        self.parts.shutdown_timeout(END);
-        self.store.shutdown_timeout(END);
+        self.parts.shutdown_timeout(END / 2);
+        self.store.shutdown_timeout(END / 2);
         outcome
     }
 }

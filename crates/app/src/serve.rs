@@ -24,27 +24,35 @@ use crate::{
     master_key::{self, Start},
     metrics::{self, Collected, Metrics},
     readiness::Parts,
-    runtimes::Runtimes,
+    runtimes::{self, Runtimes},
     signals::Signals,
     standard_output,
-    traces::Traces,
+    traces::{self, Traces},
     wire::{self, Delivering, Foundation, UseCases},
     workers::{Alert, Beat, ExpiredKeys, OldDeliveries, PATIENCE, Seal, Settle, Tend, Watched, Workers},
 };
 
-/// How long a process that was told to end may take: calls and workers, which end at the same time, and then
-/// the rest.
-const DRAIN: Duration = Duration::from_secs(29);
+/// How long a process that was told to end takes at most.
+const END: Duration = Duration::from_secs(30);
+/// How long its parts may take to finish: calls and workers, which end at the same time, and then the rest.
+const DRAIN: Duration = Duration::from_secs(27);
+const _: () = assert!(
+    DRAIN.as_millis() + runtimes::END.as_millis() + traces::END.as_millis() + logging::END.as_millis()
+        <= END.as_millis(),
+    "what ends after the parts must end in time too"
+);
 /// How much longer than `deadlines.call` a call may take that was begun in time, with a reserve.
 const LATEST_COMMIT: Duration = Duration::from_secs(5);
 const _: () = assert!(PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
-    // Dropped last, so that what happens while the process drains is sent too.
     let traces = settings.otlp_url.as_deref().map(Traces::to).transpose()?;
     let usual = if dev { LogFormat::Text } else { LogFormat::Json };
     let logging = logging::start(settings, usual, traces.as_ref())?;
+    // Dropped after everything but the log: what happens while the process drains is sent too, and the log says
+    // if it could not be sent.
+    let _traces = traces;
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();

@@ -14,6 +14,8 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 /// How long sending a batch may take. Spans that cannot be sent in time are dropped, and nothing waits for
 /// them.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long sending the last spans may take, while the process ends.
+pub(crate) const END: Duration = Duration::from_secs(1);
 
 /// Sends spans on a thread of its own.
 pub(crate) struct Traces(SdkTracerProvider);
@@ -52,7 +54,7 @@ impl Traces {
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        if let Err(error) = self.0.shutdown() {
+        if let Err(error) = self.0.shutdown_with_timeout(END) {
             tracing::warn!(%error, "the last traces could not be sent");
         }
     }
