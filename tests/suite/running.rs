@@ -18,6 +18,7 @@ on_both_databases!(
     the_metrics_tell_of_calls_commits_payouts_and_the_ledger,
     nobody_has_to_read_what_is_printed,
     a_start_that_cannot_be_is_explained,
+    no_folder_is_made_in_vain,
 );
 
 async fn production_serves_the_same_data_and_prints_nothing(database: Database) {
@@ -217,6 +218,21 @@ async fn a_start_that_cannot_be_is_explained(database: Database) {
         explained(&output, said, arguments);
         assert!(!output.stderr.contains("secret"), "{}", output.stderr);
     }
+}
+
+async fn no_folder_is_made_in_vain(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let first = match database {
+        Database::Sqlite => "export QUIPU__DATABASE_URL=sqlite://$PWD/quipu.db",
+        // Migrating an embedded database makes its folder.
+        Database::Postgres => "quipu migrate",
+    };
+    let told = gateway.bash(&format!(
+        "quipu() {{ ${{QUIPU%% *}} \"$@\" --data nowhere; }}
+         {first} && QUIPU__MASTER_KEY=$(cat master.key) quipu merchant list && ! quipu serve && ! [ -e nowhere ]"
+    ));
+    assert_eq!(told.status, Some(0), "{told:?}");
+    assert!(told.stderr.contains("there is no master key"), "{told:?}");
 }
 
 /// Refused in words, without a panic.

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-/// The data folder, which exists.
+/// The data folder.
 #[derive(Debug, Clone)]
 pub(crate) struct DataFolder(PathBuf);
 
@@ -24,6 +24,11 @@ pub(crate) struct ServingLock(
 );
 
 impl DataFolder {
+    /// The folder at this path, which may be missing: what is read of it is then missing too.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
     /// Makes the folder, readable by its owner only, unless it is there.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         DirBuilder::new()
@@ -31,7 +36,7 @@ impl DataFolder {
             .mode(0o700)
             .create(path)
             .with_context(|| format!("the data folder {} cannot be made", path.display()))?;
-        Ok(Self(path.to_owned()))
+        Ok(Self::at(path))
     }
 
     /// The path of a file in the folder.

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use quipu_delivery::Dispatcher;
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
+use quipu_signing::Keyring;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 
 use crate::{
@@ -54,18 +55,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     // if it could not be sent.
     let _traces = traces;
     let collected = metrics::collect(&logging)?;
-    let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();
-    if dev {
-        database_file::make_private(settings)?;
-    }
-    // Taken before a master key is made, so that two demos that start at once do not both make one.
-    let _lock = embedded.map(ServingLock::of_database).transpose()?;
-    let start = if dev { Start::Development } else { Start::Production };
-    let keyring = master_key::keyring(settings, &folder, start)?;
-    if !dev {
-        database_file::require(settings)?;
-    }
+    let (keyring, folder, _lock) = if dev { ground_of_demo(settings)? } else { ground(settings)? };
     let runtimes = Runtimes::start()?;
     let store = runtimes.of_store();
     runtimes.run(async {
@@ -82,6 +73,28 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
+}
+
+/// The master key, the data folder, and the lock of an embedded database.
+type Ground = (Keyring, DataFolder, Option<ServingLock>);
+
+/// What a server in production stands on. Where a key or a database is missing, nothing is made.
+fn ground(settings: &Settings) -> Result<Ground> {
+    let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Production)?;
+    database_file::require(settings)?;
+    let folder = DataFolder::open(&settings.data_dir)?;
+    let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
+    Ok((keyring, folder, lock))
+}
+
+/// What a demo stands on; it makes what is missing.
+fn ground_of_demo(settings: &Settings) -> Result<Ground> {
+    let folder = DataFolder::open(&settings.data_dir)?;
+    database_file::make_private(settings)?;
+    // Taken before a master key is made, so that two demos that start at once do not both make one.
+    let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
+    let keyring = master_key::keyring(settings, &folder, Start::Development)?;
+    Ok((keyring, folder, lock))
 }
 
 /// Warnings of settings that work and are hardly meant. They are not refused, because each key may be set without

@@ -54,8 +54,11 @@ impl Restore {
     /// database stays in place, and the exit status is 1.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
-        DataFolder::open(&settings.data_dir)?;
-        let _lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
+        let embedded = settings.embedded_database();
+        if embedded.is_some() {
+            DataFolder::open(&settings.data_dir)?;
+        }
+        let _lock = embedded.map(ServingLock::of_database).transpose()?;
         let runtime = session::runtime()?;
         quipu_store::restore(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let (applied, found) = runtime.block_on(async {

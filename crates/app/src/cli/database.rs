@@ -20,8 +20,10 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     if existing {
         database_file::require(settings)?;
     }
-    DataFolder::open(&settings.data_dir)?;
-    database_file::make_private(settings)?;
+    if settings.embedded_database().is_some() {
+        DataFolder::open(&settings.data_dir)?;
+        database_file::make_private(settings)?;
+    }
     let applied = session::runtime()?.block_on(async {
         let store = wire::open_store(settings, Handle::current()).await?;
         let applied = store.migrate().await.context("the database cannot be migrated");

@@ -29,8 +29,7 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
     database_file::require(settings)?;
-    let folder = DataFolder::open(&settings.data_dir)?;
-    let keyring = master_key::keyring(settings, &folder, Start::Command)?;
+    let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Command)?;
     runtime()?.block_on(async {
         let foundation = Foundation::lay(settings, keyring, Handle::current()).await?;
         if foundation.store.pending_migrations().await? {
