@@ -7,6 +7,7 @@ use anyhow::Result;
 use quipu_commit::IdempotencyKey;
 use quipu_kernel::StoreError;
 use quipu_merchants::DirectoryError;
+use quipu_tickets::TicketError;
 use quipu_webhooks::EndpointError;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -88,9 +89,11 @@ fn is_unknown(error: &anyhow::Error) -> bool {
     let of_directory =
         |error: &DirectoryError| matches!(error, DirectoryError::Store(error) if of_store(error));
     let of_webhook = |error: &EndpointError| matches!(error, EndpointError::Store(error) if of_store(error));
+    let of_ticket = |error: &TicketError| matches!(error, TicketError::Store(error) if of_store(error));
     error.downcast_ref().is_some_and(of_store)
         || error.downcast_ref().is_some_and(of_directory)
         || error.downcast_ref().is_some_and(of_webhook)
+        || error.downcast_ref().is_some_and(of_ticket)
 }
 
 /// The text quoted for a shell, as one word.
@@ -130,7 +133,8 @@ mod tests {
             format!("{:#}", refused.expect_err("it stays an error"))
         };
         let (of_directory, of_webhook) = (DirectoryError::Store(unknown()), EndpointError::Store(unknown()));
-        for error in [unknown().into(), of_directory.into(), of_webhook.into()] {
+        let of_ticket = TicketError::Store(unknown());
+        for error in [unknown().into(), of_directory.into(), of_webhook.into(), of_ticket.into()] {
             let told = told(error);
             assert!(told.starts_with("a key may have been made: ") && told.ends_with("silence"), "{told}");
         }

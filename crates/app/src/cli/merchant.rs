@@ -237,7 +237,15 @@ async fn change(foundation: &Foundation, id: MerchantId, patch: MerchantPatch) -
 
 async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Result<()> {
     session::existing(foundation, tenant.merchant()).await?;
-    let secret = foundation.onboarding().rotate_webhook_secret(tenant, Actor::shell()).await?;
+    let rotated = foundation.onboarding().rotate_webhook_secret(tenant, Actor::shell()).await;
+    let secret = answer::explained(rotated, || {
+        let id = tenant.merchant();
+        format!(
+            "the secret may have been replaced: quipu audit --merchant {id} says so first, and \
+             GET /operator/v1/merchants/{id} shows the present one; look before you rotate it again, \
+             because nothing is signed with the one that receivers know after that"
+        )
+    })?;
     answer::print(&json!({
         "merchant_id": tenant.merchant(),
         "environment": tenant.environment(),
@@ -264,7 +272,10 @@ async fn beneficiaries(
         return part::print(&saved.iter().map(Beneficiary::shown).collect::<Vec<_>>(), total);
     };
     let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
-    beneficiary.id = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await?;
+    let added = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await;
+    beneficiary.id = answer::explained(added, || {
+        format!("a beneficiary may have been added: quipu merchant beneficiaries {id} shows it first")
+    })?;
     answer::print(&beneficiary.shown())
 }
 
@@ -278,7 +289,14 @@ fn read<T>(file: &Path, parse: impl FnOnce(&Value) -> Result<T, Problems>) -> Re
 
 async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Result<()> {
     session::existing(foundation, id).await?;
-    let issued = foundation.onboarding().switch(id, to, Actor::shell()).await?;
+    let switched = foundation.onboarding().switch(id, to, Actor::shell()).await;
+    let issued = answer::explained(switched, || {
+        format!(
+            "the merchant may have been moved, with credentials whose secrets nobody has: quipu merchant show {id} \
+             shows its version, and quipu credential list {id} the credentials, which quipu credential revoke ends \
+             and quipu credential create replaces"
+        )
+    })?;
     let credential = |issued: &quipu_merchants::Issued<quipu_merchants::HmacCredential>| {
         json!({
             "environment": issued.record.tenant.environment(),

@@ -138,7 +138,10 @@ impl Command {
                 Self::Comment { id, body, internal } => {
                     let draft = ReplyDraft::parse(&json!({ "body": body, "internal": internal }));
                     let draft = draft.map_err(session::explained)?;
-                    let entry = office()?.say(&id, draft, &Actor::shell()).await?;
+                    let said = office()?.say(&id, draft, &Actor::shell()).await;
+                    let entry = answer::explained(said, || {
+                        format!("the comment may have been added: quipu ticket comments {id} shows it last")
+                    })?;
                     answer::print(&EntryRecord::of(&entry))
                 }
             }
