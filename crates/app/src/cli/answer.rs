@@ -97,7 +97,7 @@ fn is_unknown(error: &anyhow::Error) -> bool {
 }
 
 /// The text quoted for a shell, as one word.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
