@@ -9,7 +9,7 @@
 
 use std::{fs::File, io::BufReader, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use quipu_bankfiles::{Entry, read_statement};
 use quipu_commit::{Changes, Commit as _};
 use quipu_merchants::{Actor, AuditRecord};
@@ -112,7 +112,12 @@ async fn note(foundation: &Foundation, file: &Path, action: &str, after: Value) 
 }
 
 fn opened(file: &Path) -> Result<BufReader<File>> {
-    let opened = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let unreadable = || format!("{} cannot be read", file.display());
+    let opened = File::open(file).with_context(unreadable)?;
+    if !opened.metadata().with_context(unreadable)?.is_file() {
+        // A pipe would be empty the second time.
+        bail!("{} is read twice, so it must be a file", file.display());
+    }
     Ok(BufReader::new(opened))
 }
 
@@ -137,4 +142,19 @@ async fn apply(foundation: &Foundation, naming: &mut MovementNames, entry: Entry
     };
     let event = entry.event(name, named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
     Ok(foundation.hear().run_statement_entry(RAIL, &event).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_can_be_read_twice() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        assert!(opened(file.path()).is_ok());
+        let (pipe, _writer) = std::io::pipe().expect("a pipe");
+        let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
+        let told = opened(Path::new(&name)).expect_err("a pipe").to_string();
+        assert!(told.contains("must be a file"), "{told}");
+    }
 }
