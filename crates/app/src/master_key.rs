@@ -21,11 +21,11 @@ pub(crate) enum Start {
 
 /// All keys of the installation.
 pub(crate) fn keyring(settings: &Settings, folder: &DataFolder, start: Start) -> Result<Keyring> {
-    let master = match &settings.master_key {
-        Some(configured) => configured.clone(),
-        None => kept(folder, start)?,
+    let (master, from) = match &settings.master_key {
+        Some(configured) => (configured.clone(), "master_key".to_owned()),
+        None => (kept(folder, start)?, folder.file(FILE).display().to_string()),
     };
-    let keyring = Keyring::from_base64(&master).context("master_key")?;
+    let keyring = Keyring::from_base64(&master).context(from)?;
     settings
         .retired_master_keys
         .iter()
@@ -81,6 +81,16 @@ mod tests {
             let again = keyring(&settings, &folder, start).expect("kept");
             assert_eq!(again.key_id(), first.key_id());
         }
+    }
+
+    #[test]
+    fn a_kept_key_that_is_wrong_is_told_by_its_file() {
+        let scratch = Scratch::new();
+        let folder = DataFolder::open(&scratch.0).expect("made");
+        folder.write_private(FILE, b"c2VjcmV0").expect("written");
+        let refused = keyring(&settings(&scratch), &folder, Start::Command).expect_err("too short");
+        let (told, file) = (format!("{refused:#}"), folder.file(FILE).display().to_string());
+        assert!(told.starts_with(&file) && !told.contains("c2VjcmV0"), "{told}");
     }
 
     #[test]
