@@ -109,7 +109,7 @@ mod tests {
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
             ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a known key"),
             ("[rails.http]\nurl = 'x'", "rails.http.url must be a table"),
-            ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "must be named by"),
+            ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "rails.http.A B: the name must be"),
         ] {
             let told = read(file, &[]).expect_err("refused");
             assert!(told.contains(problem), "{told}");
