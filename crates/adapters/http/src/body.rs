@@ -3,15 +3,12 @@
 use std::{
     cell::RefCell,
     future::{pending, poll_fn},
-    pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
     time::Duration,
 };
 
 use actix_web::{
     HttpRequest,
-    body::{BodySize, BoxBody, MessageBody},
     dev::Payload,
     http::{Method, header},
     web::{Bytes, BytesMut},
@@ -23,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::{
     code::ErrorCode,
-    connection::{Announced, Conversation, NotWaitedFor, Turn},
+    connection::{Announced, Conversation, NotWaitedFor},
     error::ApiError,
     settings::least_within,
     strangers::Room,
@@ -249,35 +246,6 @@ pub(crate) async fn is_soon_over(payload: &mut Payload) -> bool {
     tokio::time::timeout(SKIPPING, read_on).await.unwrap_or(false)
 }
 
-/// An answer being sent. It holds its connection's turn until it is sent, and the unread rest of the
-/// request's body: while that is held, the server closes the connection after the answer without reading on.
-pub(crate) struct Sending {
-    answer: BoxBody,
-    _turn: Option<Turn>,
-    _rest: Option<Payload>,
-}
-
-impl Sending {
-    pub(crate) const fn new(answer: BoxBody, turn: Option<Turn>, rest: Option<Payload>) -> Self {
-        Self { answer, _turn: turn, _rest: rest }
-    }
-}
-
-impl MessageBody for Sending {
-    type Error = Box<dyn std::error::Error>;
-
-    fn size(&self) -> BodySize {
-        self.answer.size()
-    }
-
-    fn poll_next(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.get_mut().answer).poll_next(context)
-    }
-}
-
 /// Whether the head of the request says that a body follows (RFC 9112, section 6).
 pub(crate) fn is_announced(request: &HttpRequest) -> bool {
     request.headers().contains_key(header::TRANSFER_ENCODING)
@@ -326,6 +294,8 @@ pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+
     use actix_web::error::PayloadError;
     use futures_util::{Stream, stream};
     use tokio::time::sleep;

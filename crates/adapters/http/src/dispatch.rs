@@ -11,7 +11,7 @@ use std::{
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    body::{BodySize, BoxBody, MessageBody},
+    body::{BoxBody, MessageBody},
     dev::Payload,
     http::{
         Method, StatusCode,
@@ -26,7 +26,7 @@ use quipu_merchants::RateVerdict;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
-    body::{self, Sending},
+    body,
     call::{Outcome, payment_of},
     connection::{Conversation, Turn},
     door::Credentials,
@@ -36,6 +36,7 @@ use crate::{
     proxies::{client, subscriber},
     request_id,
     row::RouteRow,
+    sending::{Sending, Withheld},
     shape::Family,
     state::AppState,
 };
@@ -90,9 +91,10 @@ pub(crate) async fn dispatch(
         deprecation.write(response.headers_mut());
     }
     measure::request(row, response.status(), took, verdict);
-    if *request.method() == Method::HEAD && response.body().size() == BodySize::Stream {
-        // The pieces would not be sent, so none are made.
-        response = response.set_body(BoxBody::new(()));
+    if *request.method() == Method::HEAD {
+        // The web server would make all pieces and drop them.
+        let withheld = Withheld(response.body().size());
+        response = response.set_body(BoxBody::new(withheld));
     }
     sending(response, turn, rest)
 }

@@ -40,6 +40,7 @@ mod room;
 mod routes;
 mod row;
 mod scrape;
+mod sending;
 mod server;
 mod settings;
 mod shape;

@@ -13,12 +13,12 @@ use futures_util::{Stream, StreamExt};
 use crate::stop::Stop;
 
 /// An answer with a body that is JSON already.
-pub(crate) fn raw(status: StatusCode, body: Vec<u8>) -> HttpResponse {
+pub(crate) fn raw(status: StatusCode, body: impl Into<Bytes>) -> HttpResponse {
     // Answers contain balances, payments and keys: no cache may keep one.
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
         .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
-        .body(body)
+        .body(body.into())
 }
 
 /// An HTML page under the strictest policy. A page that loads something adds it to `policy`.

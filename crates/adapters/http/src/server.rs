@@ -38,8 +38,8 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 fn describe(root: &str) -> Documents {
     Documents {
-        of_merchants: openapi_under(root, Readers::Merchants),
-        of_operators: openapi_under(root, Readers::Operators),
+        of_merchants: openapi_under(root, Readers::Merchants).into(),
+        of_operators: openapi_under(root, Readers::Operators).into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use actix_web::web::Bytes;
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
@@ -102,10 +103,10 @@ pub struct Services {
     pub stop: Stop,
 }
 
-/// The documents of the interface, as text.
+/// The documents of the interface, whose bytes all readers share.
 pub(crate) struct Documents {
-    pub(crate) of_merchants: String,
-    pub(crate) of_operators: String,
+    pub(crate) of_merchants: Bytes,
+    pub(crate) of_operators: Bytes,
 }
 
 /// Writes them for a public address with this path.

@@ -1,5 +1,9 @@
 //! Every door, kind of answer and family of errors.
 
+use actix_web::{
+    body::{BodySize, MessageBody as _},
+    test,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -148,7 +152,21 @@ async fn head_is_answered_wherever_get_is_and_options_says_what_is_allowed() {
     let ticket = room.path("key", "ticket", "tickets");
     let wrong = room.app_send(request("HEAD", &ticket)).await;
     assert_eq!((wrong.status, wrong.header("allow")), (405, Some("POST, OPTIONS")));
-    // A stream without a body ends at once.
+}
+
+#[actix_web::test]
+async fn head_names_the_size_of_what_get_would_send_and_sends_nothing() {
+    let room = Room::new().await;
+    let app = room.app().await;
     let stream = room.path("public", "stream", "api");
-    assert_eq!(room.app_send(request("HEAD", &stream)).await.text, "");
+    let page = room.path("public", "page", "api");
+    for (path, expected) in [
+        (stream.as_str(), BodySize::Stream),
+        (&page, BodySize::Sized(b"<!doctype html><p>hello</p>".len() as u64)),
+        ("/file", BodySize::Sized(10)),
+    ] {
+        let answer = test::call_service(&app, request("HEAD", path).to_request()).await;
+        assert_eq!(answer.response().body().size(), expected, "{path}");
+        assert_eq!(test::read_body(answer).await, "", "{path}");
+    }
 }

@@ -1,8 +1,11 @@
 //! The test room's route table, and how its routes are called.
 
+use std::{convert::Infallible, task::Poll};
+
 use actix_http::Request;
 use actix_web::{
     App, Error, HttpResponse,
+    body::SizedStream,
     dev::{Service, ServiceResponse},
     http::StatusCode,
     test,
@@ -70,6 +73,12 @@ async fn events(call: Call) -> Outcome {
     Ok(reply::stream(&call.state.services.stop, "text/event-stream", hello.chain(stream::pending())))
 }
 
+/// A file of ten bytes that nobody may read.
+async fn unread(_: Call) -> Outcome {
+    let pieces = stream::poll_fn(|_| -> Poll<Option<Result<Bytes, Infallible>>> { panic!("it is read") });
+    Ok(HttpResponse::Ok().body(SizedStream::new(10, pieces)))
+}
+
 /// Counts the bytes of an upload.
 async fn upload(mut call: Call) -> Outcome {
     let mut upload = call.upload.take().expect("the row leaves the body to its handler");
@@ -120,7 +129,7 @@ fn kept(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// The rows of the room: every door, answer and family; a second path; a form; an upload.
+/// The rows of the room: every door, answer and family; a second path; a form; an upload; a file.
 pub(super) fn table() -> Vec<&'static RouteRow> {
     let mut rows = Vec::new();
     for (answer, doors) in ANSWERS.iter().zip([doors!(ticket), doors!(page), doors!(events)]) {
@@ -138,7 +147,8 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
     rows.push(old.doc(op("old", "What will end").says("Use the new one.")));
     rows.push(row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form));
     let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
-    rows.push(upload.reads(Intake::Stream(100_000)));
+    rows.push(upload.reads(Intake::Stream(100_000)).doc(op("upload", "An upload")));
+    rows.push(row("GET", "/file", Door::Public(run!(unread, call))).doc(op("file", "A file")));
     let whole = Door::Callback(JUDGE, |call, _| -> Running {
         Box::pin(async move { Ok(HttpResponse::Ok().body(call.body().await?)) })
     });
