@@ -49,6 +49,8 @@ pub(crate) struct Share {
 /// The state by which the crowd judges whether a connection may be closed, and asks it to close.
 #[derive(Debug)]
 struct Seen {
+    /// The address that holds the connection; `None` for a proxy's.
+    address: Option<IpAddr>,
     /// When it became idle, in milliseconds since the crowd's beginning; `BUSY` if it is not idle.
     idle_since: AtomicU64,
     must_go: AtomicBool,
@@ -81,8 +83,9 @@ impl Crowd {
     }
 
     /// Returns a place for a new connection. Once three quarters of the places are taken, the connection that
-    /// has been idle for longest gives way, and an address that holds more than an eighth of the places gets
-    /// no more. A proxy's connection has no address, since the proxy speaks for many clients.
+    /// has been idle for longest gives way. An address that holds more than an eighth of the places then gets
+    /// no more, and only a connection of its own gives way. A proxy's connection has no address, since the
+    /// proxy speaks for many clients.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
         self.admit_at(self.0.now(), address)
     }
@@ -92,18 +95,18 @@ impl Crowd {
         let mut open = inner.open();
         if inner.is_crowded(&open) {
             let is_full = open.places.len() >= inner.at_most;
-            if is_full {
-                open.ask_the_idlest_to_go(now);
-            } else if let Some(since) = now.checked_sub(FRESH) {
-                open.ask_the_idlest_to_go(since);
+            let greedy = address.filter(|address| inner.holds_enough(&open, *address));
+            if let Some(since) = if is_full { Some(now) } else { now.checked_sub(FRESH) } {
+                open.ask_the_idlest_to_go(since, greedy);
             }
-            if is_full || address.is_some_and(|address| inner.holds_enough(&open, address)) {
+            if is_full || greedy.is_some() {
                 return None;
             }
         }
         let number = open.next;
         open.next += 1;
         let seen = Arc::new(Seen {
+            address,
             idle_since: AtomicU64::new(now),
             must_go: AtomicBool::new(false),
             waker: AtomicWaker::new(),
@@ -151,9 +154,10 @@ impl Open {
     }
 
     /// Asks the connection that has been idle for longest to close, if it has been idle at least since
-    /// `since`.
-    fn ask_the_idlest_to_go(&self, since: u64) {
-        let staying = self.places.values().filter(|seen| !seen.must_go.load(Ordering::Relaxed));
+    /// `since`: of this address, or of all if there is none.
+    fn ask_the_idlest_to_go(&self, since: u64, address: Option<IpAddr>) {
+        let all = self.places.values().filter(|seen| address.is_none() || seen.address == address);
+        let staying = all.filter(|seen| !seen.must_go.load(Ordering::Relaxed));
         let idlest = staying.min_by_key(|seen| seen.idle_since.load(Ordering::Relaxed));
         if let Some(seen) = idlest.filter(|seen| seen.idle_since.load(Ordering::Relaxed) <= since) {
             seen.must_go.store(true, Ordering::Relaxed);
@@ -227,6 +231,17 @@ mod tests {
         assert!(from(&crowd, FRESH, 12).is_none(), "it holds three of sixteen");
         drop((places, thirteenth));
         assert!(from(&crowd, FRESH, 12).is_some());
+    }
+
+    #[test]
+    fn whoever_holds_its_share_makes_nobody_else_give_way() {
+        let crowd = Crowd::new(16);
+        let others: Vec<_> = (0..13).map(|last| from(&crowd, 0, last).expect("room")).collect();
+        let own: Vec<_> = (0..3).map(|_| from(&crowd, 1, 20).expect("room")).collect();
+        for now in [FRESH, FRESH + 1, FRESH + 2] {
+            assert!(from(&crowd, now, 20).is_none(), "it holds three of sixteen");
+        }
+        assert_eq!((gone(&others), gone(&own)), (0, 3));
     }
 
     #[test]
