@@ -219,7 +219,7 @@ fn finish(
     let took = arrival.begun.elapsed();
     tracing::info!(
         request_id = shown_id,
-        method = request.method().as_str(),
+        method = known(request.method()),
         route,
         payment_id = place.payment.as_ref().map(PaymentId::as_str),
         status = response.status().as_u16(),
@@ -237,8 +237,39 @@ fn finish(
     (response, took)
 }
 
+/// The name of a method for the log. A client may invent a method, of any length.
+fn known(method: &Method) -> &str {
+    const KNOWN: [Method; 9] = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::CONNECT,
+        Method::TRACE,
+    ];
+    if KNOWN.contains(method) { method.as_str() } else { "other" }
+}
+
 fn write_verdict(headers: &mut HeaderMap, verdict: &RateVerdict) {
     headers.insert(X_RATE_LIMIT_LIMIT, verdict.limit.into());
     headers.insert(X_RATE_LIMIT_REMAINING, verdict.remaining.into());
     headers.insert(X_RATE_LIMIT_RESET, verdict.reset_epoch_seconds.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_that_a_client_invented_is_not_logged() {
+        for (sent, expected) in
+            [("GET", "GET"), ("PATCH", "PATCH"), ("get", "other"), (&"X".repeat(100_000), "other")]
+        {
+            let method = Method::from_bytes(sent.as_bytes()).expect("a method");
+            assert_eq!(known(&method), expected);
+        }
+    }
 }
