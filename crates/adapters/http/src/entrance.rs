@@ -243,7 +243,7 @@ impl Entrance {
     async fn charge_failure(&mut self, kind: BudgetKind, error: ApiError) -> ApiError {
         let limited = caller::charge_address(&self.state, &self.request, kind).await;
         if limited.remaining == 0 {
-            self.state.lookups.distrust(&self.failing_as(kind), limited.reset_epoch_seconds);
+            self.state.lookups.distrust(&self.failing_as(kind), limited.reset_epoch_seconds, self.now);
         }
         self.limited(limited).err().unwrap_or(error)
     }

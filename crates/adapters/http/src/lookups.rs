@@ -31,6 +31,8 @@ struct Memory {
     old: HashSet<String>,
     /// The addresses that have used up their failures, each with its end in Unix seconds.
     distrusted: HashMap<String, i64>,
+    /// The second in which those were last dropped whose end is over.
+    swept: i64,
 }
 
 impl Memory {
@@ -79,10 +81,13 @@ impl Lookups {
     }
 
     /// Remembers until `until`, in Unix seconds, that an address has used up its failures.
-    pub(crate) fn distrust(&self, address: &str, until: i64) {
+    pub(crate) fn distrust(&self, address: &str, until: i64, now: Timestamp) {
         let mut memory = self.memory();
-        if memory.distrusted.len() >= DISTRUSTED {
-            memory.distrusted.retain(|_, it| *it >= until);
+        let now = now.seconds();
+        // In a flood this is called for each of its requests, and most of the sweeps would find nothing.
+        if memory.distrusted.len() >= DISTRUSTED && memory.swept != now {
+            memory.swept = now;
+            memory.distrusted.retain(|_, until| *until > now);
         }
         if memory.distrusted.len() < DISTRUSTED {
             memory.distrusted.insert(address.to_owned(), until);
@@ -99,7 +104,7 @@ mod tests {
         let (lookups, at) = (Lookups::default(), |second: i64| Timestamp::from_millis(second * 1000));
         assert_eq!(lookups.asked("a", "unknown", at(0)), Asked::Freely);
         lookups.found("good");
-        lookups.distrust("a", 60);
+        lookups.distrust("a", 60, at(0));
         assert_eq!(lookups.asked("a", "unknown", at(59)), Asked::Distrusted);
         assert_eq!(lookups.asked("a", "good", at(59)), Asked::Freely);
         assert_eq!(lookups.asked("b", "unknown", at(59)), Asked::Freely);
@@ -109,11 +114,23 @@ mod tests {
     #[test]
     fn a_credential_is_remembered_for_a_generation_at_least() {
         let lookups = Lookups::default();
-        lookups.distrust("a", i64::MAX);
+        lookups.distrust("a", i64::MAX, Timestamp::from_millis(0));
         lookups.found("first");
         for number in 1..=REMEMBERED {
             lookups.found(&number.to_string());
         }
         assert_eq!(lookups.asked("a", "first", Timestamp::from_millis(0)), Asked::Freely);
+    }
+
+    #[test]
+    fn an_address_is_distrusted_to_its_end_however_many_others_come() {
+        let (lookups, at) = (Lookups::default(), |second: i64| Timestamp::from_millis(second * 1000));
+        for number in 0..DISTRUSTED {
+            lookups.distrust(&number.to_string(), 50, at(0));
+        }
+        lookups.distrust("late", 60, at(49));
+        assert!(lookups.distrusts("0", at(49)) && !lookups.distrusts("late", at(49)));
+        lookups.distrust("late", 60, at(50));
+        assert!(lookups.distrusts("late", at(50)), "there is room again");
     }
 }
