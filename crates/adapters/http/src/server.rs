@@ -16,7 +16,7 @@ use actix_web::{
 
 use crate::{
     code::ErrorCode,
-    connection::{Conversation, Crowd, Gate, Guarded, descriptors},
+    connection::{Conversation, Crowd, FIRST_HEAD, Gate, Guarded, IDLE, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
     measure,
@@ -69,8 +69,8 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
             .configure(move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
             .into_factory();
         let http = HttpService::build()
-            .keep_alive(guarding.settings.keep_alive)
-            .client_request_timeout(guarding.settings.request_timeout)
+            .keep_alive(IDLE)
+            .client_request_timeout(FIRST_HEAD)
             // The socket itself lingers.
             .client_disconnect_timeout(Duration::ZERO)
             .graceful_shutdown_signal(move || {

@@ -98,10 +98,6 @@ pub struct HttpSettings {
     pub workers: usize,
     /// The most open connections; 0 means as many as there are descriptors, less a reserve.
     pub max_connections: usize,
-    /// How long an idle connection is kept.
-    pub keep_alive: Duration,
-    /// How long a client may take to send the head of a request.
-    pub request_timeout: Duration,
     /// How long a client may take to send the body of a request; a file may take longer, as long as enough
     /// bytes arrive.
     pub body_timeout: Duration,
@@ -124,8 +120,6 @@ impl HttpSettings {
             trusted_proxies: Vec::new(),
             workers: 0,
             max_connections: 0,
-            keep_alive: Duration::from_secs(75),
-            request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(26),

@@ -13,10 +13,12 @@ use super::{
     crowd::{Crowd, Share},
 };
 
-/// How long a head may take from its first byte; for the first head, from the connection's beginning.
+/// How long the first head may take from the connection's beginning, which the web server enforces.
+pub(crate) const FIRST_HEAD: Duration = Duration::from_secs(10);
+/// How long any further head may take from its first byte.
 const HEAD: Duration = Duration::from_secs(15);
 /// How long a connection is kept without a request.
-const IDLE: Duration = Duration::from_secs(75);
+pub(crate) const IDLE: Duration = Duration::from_secs(75);
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod incoming;
 mod refusal;
 
 pub(crate) use chunks::{Announced, NotWaitedFor};
-pub(crate) use conversation::{Conversation, Turn};
+pub(crate) use conversation::{Conversation, FIRST_HEAD, IDLE, Turn};
 pub(crate) use crowd::{Crowd, descriptors};
 pub(crate) use gate::Gate;
 pub(crate) use guarded::Guarded;
