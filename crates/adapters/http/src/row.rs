@@ -19,32 +19,27 @@ pub struct RouteRow {
     pub(crate) intake: Intake,
     pub(crate) door: Door,
     /// Its description in the documents.
-    pub(crate) operation: Option<Operation>,
+    pub(crate) operation: Operation,
     /// Its deprecation, if it will end.
     pub(crate) deprecation: Option<Deprecation>,
 }
 
-impl RouteRow {
+/// One route before its description. Only that makes it a row, so every row is in a document.
+pub(crate) struct Undescribed {
+    method: &'static str,
+    path: &'static str,
+    alias: Option<&'static str>,
+    family: Family,
+    intake: Intake,
+    door: Door,
+    deprecation: Option<Deprecation>,
+}
+
+impl Undescribed {
     /// A route of the API family, whose body is JSON unless the method has none.
     pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
         let (family, intake) = (Family::Api, Intake::of_method(method));
-        Self { method, path, alias: None, family, intake, door, operation: None, deprecation: None }
-    }
-
-    /// Describes it for the documents.
-    pub(crate) const fn doc(self, operation: Operation) -> Self {
-        Self { operation: Some(operation), ..self }
-    }
-
-    /// Marks it as deprecated. Its answers then carry `Deprecation` and `Sunset`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no route is deprecated today"))]
-    pub(crate) const fn deprecated(self, deprecation: Deprecation) -> Self {
-        Self { deprecation: Some(deprecation), ..self }
-    }
-
-    /// Whether its callers are counted against a budget that its answers report.
-    pub(crate) const fn is_limited(&self) -> bool {
-        !matches!(self.door, Door::Public(_) | Door::Staff(..))
+        Self { method, path, alias: None, family, intake, door, deprecation: None }
     }
 
     /// Answers under this path too. Documents show the first one.
@@ -60,6 +55,25 @@ impl RouteRow {
     /// Has its body read in this way.
     pub(crate) const fn reads(self, intake: Intake) -> Self {
         Self { intake, ..self }
+    }
+
+    /// Marks it as deprecated. Its answers then carry `Deprecation` and `Sunset`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no route is deprecated today"))]
+    pub(crate) const fn deprecated(self, deprecation: Deprecation) -> Self {
+        Self { deprecation: Some(deprecation), ..self }
+    }
+
+    /// Describes it for the documents.
+    pub(crate) const fn doc(self, operation: Operation) -> RouteRow {
+        let Self { method, path, alias, family, intake, door, deprecation } = self;
+        RouteRow { method, path, alias, family, intake, door, operation, deprecation }
+    }
+}
+
+impl RouteRow {
+    /// Whether its callers are counted against a budget that its answers report.
+    pub(crate) const fn is_limited(&self) -> bool {
+        !matches!(self.door, Door::Public(_) | Door::Staff(..))
     }
 
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`. Where there is `GET` there is `HEAD`, and `OPTIONS` is everywhere.

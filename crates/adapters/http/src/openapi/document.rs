@@ -7,7 +7,7 @@ use crate::{
     body::Intake,
     door::Credentials,
     files::FILE_TYPES,
-    operation::{Operation, Tells, op},
+    operation::{Operation, Tells},
     routes::route_table,
     row::RouteRow,
 };
@@ -87,12 +87,10 @@ pub(crate) fn document(readers: Readers, root: &str) -> Value {
 }
 
 pub(crate) fn described(row: &RouteRow) -> Value {
-    let plain = plain(row);
-    let operation = row.operation.as_ref().unwrap_or(&plain);
-    let id = if operation.id.is_empty() { name_of(row) } else { operation.id.to_owned() };
+    let operation = &row.operation;
     let mut described = json!({
-        "operationId": id,
-        "summary": if operation.summary.is_empty() { id.as_str() } else { operation.summary },
+        "operationId": operation.id,
+        "summary": operation.summary,
         "tags": [area(row.path())],
         "responses": responses::of(row, operation),
     });
@@ -118,32 +116,6 @@ pub(crate) fn described(row: &RouteRow) -> Value {
         described["security"] = security.into();
     }
     described
-}
-
-/// The description of a row that has none of its own.
-const fn plain(row: &RouteRow) -> Operation {
-    let plain = op("", "");
-    match row.intake {
-        Intake::Json => Operation { body: Some(""), ..plain },
-        _ => plain,
-    }
-}
-
-/// A name built from method and path: `getApiV1TicketsById`.
-fn name_of(row: &RouteRow) -> String {
-    let words = row.path().split(['/', '-', '_', '.']).filter(|word| !word.is_empty());
-    words.fold(row.method().to_lowercase(), |mut name, word| {
-        let word = match word.strip_prefix('{') {
-            Some(variable) => format!("by-{}", variable.trim_end_matches('}')),
-            None => word.to_owned(),
-        };
-        for part in word.split('-') {
-            let mut letters = part.chars();
-            name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-            name.push_str(letters.as_str());
-        }
-        name
-    })
 }
 
 /// The heading of a path.
@@ -228,7 +200,6 @@ fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
     let schema = match operation.body {
         None if row.intake == Intake::Json => return None,
         None => json!({ "type": "string", "format": "binary" }),
-        Some("") => json!({ "type": "object" }),
         Some(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
     };
     let content: Map<String, Value> =

@@ -145,14 +145,15 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
     }
     let old = row("GET", "/old", Door::Visitor(run!(page, call))).also_at("/also/old").deprecated(DEPRECATED);
     rows.push(old.doc(op("old", "What will end").says("Use the new one.")));
-    rows.push(row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form));
+    let form = row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form);
+    rows.push(form.doc(op("form", "A form")));
     let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
     rows.push(upload.reads(Intake::Stream(100_000)).doc(op("upload", "An upload")));
     rows.push(row("GET", "/file", Door::Public(run!(unread, call))).doc(op("file", "A file")));
     let whole = Door::Callback(JUDGE, |call, _| -> Running {
         Box::pin(async move { Ok(HttpResponse::Ok().body(call.body().await?)) })
     });
-    rows.push(row("POST", "/raw", whole).reads(Intake::Whole(1000)));
+    rows.push(row("POST", "/raw", whole).reads(Intake::Whole(1000)).doc(op("raw", "Any bytes")));
     rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect()
 }
 

@@ -1,23 +1,25 @@
 //! The one table of routes, a file for each area. The router is built from it, and so are the documents and the tests.
 //!
 //! A row gives a route's path, its door (how callers authenticate), the scope and budget of a merchant's
-//! call, and the handler. By default a body is JSON and errors have the shapes of the API; a row states any
-//! difference:
+//! call, the handler, and last its description for the documents. By default a body is JSON and errors have
+//! the shapes of the API; a row states any difference:
 //!
 //! ```text
 //! row("POST", "/api/v1/tickets", Door::KeyOrToken(scope(Scope::TicketsCreate), run!(tickets::create, call, caller)))
 //!     .also_at("/tickets")
-//!     .family_of(Family::Ticket),
+//!     .family_of(Family::Ticket)
+//!     .doc(op("createTicket", "Open a ticket").takes("TicketCreate").shows(Data("Ticket"))),
 //! row("PUT", "/uploads/{id}", Door::Visitor(run!(uploads::put, call)))
 //!     .reads(Intake::Stream(10_485_760))
-//!     .family_of(Family::Ticket),
+//!     .family_of(Family::Ticket)
+//!     .doc(op("sendFile", "Send the bytes of a file").shows(Data("Uploaded"))),
 //! ```
 
 use quipu_merchants::{BudgetKind, Scope};
 
 use crate::{
     door::{Door, Needs},
-    row::RouteRow,
+    row::{RouteRow, Undescribed},
 };
 
 /// Wraps an `async fn` for the table.
@@ -58,8 +60,8 @@ pub fn route_table() -> impl Iterator<Item = &'static RouteRow> {
     AREAS.iter().flat_map(|rows| rows.iter())
 }
 
-pub(crate) const fn row(method: &'static str, path: &'static str, door: Door) -> RouteRow {
-    RouteRow::new(method, path, door)
+pub(crate) const fn row(method: &'static str, path: &'static str, door: Door) -> Undescribed {
+    Undescribed::new(method, path, door)
 }
 
 /// The needs of a merchant's call with this scope.
