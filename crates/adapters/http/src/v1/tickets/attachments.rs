@@ -2,7 +2,7 @@
 
 use quipu_tickets::{CommentId, StoredAttachment};
 
-use super::ticket_id;
+use super::{existing_ticket, ticket_id};
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
@@ -20,8 +20,7 @@ pub(crate) async fn of_ticket(call: Call, caller: Caller) -> Outcome {
 
 /// `GET …/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}`
 pub(crate) async fn of_comment(call: Call, caller: Caller) -> Outcome {
-    let ticket = ticket_id(&call)?;
-    require_ticket(&call, &caller).await?;
+    let ticket = existing_ticket(&call, &caller).await?;
     let reads = &call.state.services.ticket_reads;
     let comment: Option<CommentId> = call.segment("comment_id").parse().ok();
     let exists = match comment {
@@ -38,11 +37,6 @@ pub(crate) async fn of_comment(call: Call, caller: Caller) -> Outcome {
     envelope::one(files::Links::of(&call, &stored))
 }
 
-async fn require_ticket(call: &Call, caller: &Caller) -> Result<(), ApiError> {
-    let found = call.state.services.ticket_reads.ticket(caller.tenant(), &ticket_id(call)?).await?;
-    found.map(drop).ok_or_else(ApiError::ticket_not_found)
-}
-
 async fn find(call: &Call, caller: &Caller) -> Result<StoredAttachment, ApiError> {
     let ticket = ticket_id(call)?;
     let id = call.segment("attachment_id").parse().ok();
@@ -53,6 +47,6 @@ async fn find(call: &Call, caller: &Caller) -> Result<StoredAttachment, ApiError
     if let Some(stored) = stored {
         return Ok(stored);
     }
-    require_ticket(call, caller).await?;
+    existing_ticket(call, caller).await?;
     Err(ApiError::attachment_not_found())
 }
