@@ -1,11 +1,6 @@
 //! Reading request bodies: whole, or in pieces as they come.
 
-use std::{
-    cell::RefCell,
-    future::{pending, poll_fn},
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::RefCell, future::poll_fn, rc::Rc, time::Duration};
 
 use actix_web::{
     HttpRequest,
@@ -22,8 +17,8 @@ use crate::{
     code::ErrorCode,
     connection::{Announced, Conversation, NotWaitedFor},
     error::ApiError,
+    memory::Room,
     settings::least_within,
-    strangers::Room,
 };
 
 /// The most bytes of a JSON body.
@@ -107,27 +102,21 @@ pub(crate) fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Reads the whole body, up to `at_most` bytes. An unauthenticated caller's body needs `room`; once half of
-/// all room is taken, it is refused unless it arrives within two seconds.
+/// Reads the whole body, up to `at_most` bytes, if there is `room` for it. Once room is scarce, it is refused
+/// unless it arrives within two seconds.
 pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
-    room: Option<&Room>,
+    room: &Room,
     timeout: Duration,
     announced: Option<&Announced>,
 ) -> Result<Bytes, ApiError> {
-    let patience = async {
-        match room {
-            Some(room) => room.is_needed().await,
-            None => pending().await,
-        }
-    };
     let whole = async {
         tokio::select! {
             biased;
             whole = collect(payload, at_most, room) => whole,
             () = tokio::time::sleep(timeout) => Err(too_slow()),
-            () = patience => Err(too_slow()),
+            () = room.is_needed() => Err(too_slow()),
         }
     };
     unless_refused(whole, at_most as u64, announced).await
@@ -150,12 +139,12 @@ async fn unless_refused<T>(
     }
 }
 
-async fn collect(payload: &mut Payload, at_most: usize, room: Option<&Room>) -> Result<Bytes, ApiError> {
+async fn collect(payload: &mut Payload, at_most: usize, room: &Room) -> Result<Bytes, ApiError> {
     let judge = |length| {
         if length > at_most {
             return Err(too_large(at_most as u64));
         }
-        if room.is_none_or(|room| room.grow_to(length)) { Ok(()) } else { Err(ApiError::Overloaded) }
+        if room.grow_to(length) { Ok(()) } else { Err(ApiError::Overloaded) }
     };
     let Some(first) = payload.next().await else { return Ok(Bytes::new()) };
     let first = first.map_err(|_| broken())?;
@@ -301,7 +290,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::strangers::Strangers;
+    use crate::memory::{BodyMemory, Sender};
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -327,10 +316,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stranger_is_waited_for_unless_room_is_scarce() {
-        let strangers = Strangers::default();
-        let others: Vec<_> = (1..=4).map(|last| strangers.room(Some([192, 0, 2, last].into()))).collect();
-        let stalls = async |room: Option<&Room>| {
+    async fn a_body_is_waited_for_unless_room_is_scarce() {
+        let memory = BodyMemory::default();
+        let stranger = |last| Sender::Stranger(Some([192, 0, 2, last].into()));
+        let others: Vec<_> = (1..=4).map(|last| memory.room(stranger(last))).collect();
+        let stalls = async |room: &Room| {
             let never = stream::pending::<Result<Bytes, PayloadError>>();
             let never: Pin<Box<dyn Stream<Item = _>>> = Box::pin(never);
             let mut payload = Payload::Stream { payload: never };
@@ -339,15 +329,15 @@ mod tests {
             assert!(matches!(error.code(), ErrorCode::BodyTimeout), "{error:?}");
             begun.elapsed().as_secs()
         };
-        let room = strangers.room(None);
-        assert_eq!(stalls(Some(&room)).await, 30);
+        let room = memory.room(stranger(0));
+        assert_eq!(stalls(&room).await, 30);
         let becomes_scarce = async {
             sleep(Duration::from_secs(9)).await;
             assert!(others.iter().all(|other| other.grow_to(8 * MAX_JSON)));
         };
-        assert_eq!(tokio::join!(stalls(Some(&room)), becomes_scarce).0, 10, "it has waited before");
-        assert_eq!(stalls(Some(&room)).await, 2);
-        assert_eq!(stalls(None).await, 30, "it is known");
+        assert_eq!(tokio::join!(stalls(&room), becomes_scarce).0, 10, "it has waited before");
+        assert_eq!(stalls(&room).await, 2);
+        assert_eq!(stalls(&memory.room(Sender::Staff)).await, 30, "strangers take nothing from staff");
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,9 +12,9 @@ use crate::{
     body::{self, Intake, SharedPayload, Upload},
     connection::Conversation,
     error::ApiError,
+    memory::{IN_A_HURRY, Sender},
     proxies::{client, subscriber},
     state::AppState,
-    strangers::IN_A_HURRY,
 };
 
 /// A body that is read when it is first asked for. Only then is a client that waits for `100 Continue` asked
@@ -25,9 +25,9 @@ pub(crate) struct Content {
     /// The state shared with the socket; `None` without a socket, as in tests.
     conversation: Option<Rc<Conversation>>,
     patience: Cell<Duration>,
-    /// Whether its sender is not authenticated yet. The memory for such bodies is limited, in all and for
-    /// each address.
-    is_of_stranger: Cell<bool>,
+    /// Its sender, once authenticated. The memory for bodies that arrive is limited, in all and for each
+    /// sender.
+    sender: Cell<Option<Sender>>,
     /// Whether all of it has arrived.
     is_over: Cell<bool>,
     whole: OnceCell<Bytes>,
@@ -46,15 +46,15 @@ impl Content {
             payload: Rc::new(RefCell::new(payload)),
             conversation: request.conn_data::<Rc<Conversation>>().cloned(),
             patience: Cell::new(patience),
-            is_of_stranger: Cell::new(true),
+            sender: Cell::new(None),
             is_over: Cell::new(!body::is_announced(request)),
             whole,
         }
     }
 
-    /// Notes that its sender is authenticated.
-    pub(crate) fn is_of_known_caller(&self) {
-        self.is_of_stranger.set(false);
+    /// Notes that its sender is authenticated, and who it is.
+    pub(crate) fn is_of(&self, sender: Sender) {
+        self.sender.set(Some(sender));
     }
 
     /// Shortens the time in which it must arrive, since its sender has failed too often.
@@ -94,10 +94,8 @@ impl Content {
         }
         self.judge_length(request)?;
         let at_most = self.intake.at_most();
-        let room = self
-            .is_of_stranger
-            .get()
-            .then(|| state.strangers.room(client(request, &state.settings.trusted_proxies).map(subscriber)));
+        let stranger = || Sender::Stranger(client(request, &state.settings.trusted_proxies).map(subscriber));
+        let room = state.memory.room(self.sender.get().unwrap_or_else(stranger));
         let announced = self.conversation.as_ref().and_then(|conversation| {
             conversation.want_body();
             conversation.announced()
@@ -105,7 +103,7 @@ impl Content {
         let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
         let mut payload = self.payload.borrow_mut().take();
         let patience = self.patience.get();
-        let read = body::read(&mut payload, at_most, room.as_ref(), patience, announced.as_deref()).await;
+        let read = body::read(&mut payload, at_most, &room, patience, announced.as_deref()).await;
         match &read {
             Ok(whole) => {
                 self.is_over.set(true);

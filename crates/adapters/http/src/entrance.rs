@@ -15,6 +15,7 @@ use crate::{
     content::Content,
     door::{Door, Judge, Needs},
     error::ApiError,
+    memory::Sender,
     pages::show::{instead, wants_page},
     query::Query,
     row::RouteRow,
@@ -69,23 +70,23 @@ impl Entrance {
             Door::ApiKey(needs, run) => {
                 let caller = caller::by_api_key(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
-                run(self.call()?, caller).await
+                run(self.call(of_merchant(&caller))?, caller).await
             }
             Door::KeyOrToken(needs, run) => {
                 let caller = caller::by_key_or_token(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
-                run(self.call()?, caller).await
+                run(self.call(of_merchant(&caller))?, caller).await
             }
             Door::Scoped(needs, run) => {
                 let tenant = self.scoped_tenant(needs).await?;
-                run(self.call()?, tenant).await
+                run(self.call(Sender::Merchant(tenant.merchant()))?, tenant).await
             }
             Door::Signed(needs, run) => {
                 let Signed { caller, nonce } = self.by_signature(needs).await?;
                 let tenant = caller.tenant();
                 // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
-                    let call = self.call()?;
+                    let call = self.call(of_merchant(&caller))?;
                     self.row.intake.judge_type(&self.request, &call.body().await?)?;
                     run(call, caller).await
                 };
@@ -97,11 +98,11 @@ impl Entrance {
             }
             Door::SignedCreation(needs, run) => {
                 let signed = self.by_signature(needs).await?;
-                run(self.call()?, signed).await
+                run(self.call(of_merchant(&signed.caller))?, signed).await
             }
             Door::Staff(role, run) => {
                 let staff = self.by_operator_token(role).await?;
-                run(self.call()?, staff).await
+                run(self.call(Sender::Staff)?, staff).await
             }
         }
     }
@@ -118,8 +119,8 @@ impl Entrance {
     }
 
     /// The request of an authenticated caller, whose body its handler reads.
-    fn call(&self) -> Result<Call, ApiError> {
-        self.content.is_of_known_caller();
+    fn call(&self, sender: Sender) -> Result<Call, ApiError> {
+        self.content.is_of(sender);
         self.call_of_stranger()
     }
 
@@ -267,4 +268,9 @@ impl Entrance {
         self.verdict = Some(verdict);
         if verdict.allowed { Ok(()) } else { Err(ApiError::RateLimited(verdict)) }
     }
+}
+
+/// The sender of a body that this caller sends.
+fn of_merchant(caller: &Caller) -> Sender {
+    Sender::Merchant(caller.tenant().merchant())
 }

@@ -18,11 +18,11 @@ use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 use crate::{
     key_uses::KeyUses,
     lookups::Lookups,
+    memory::BodyMemory,
     minter::KeyringMinter,
     readiness::{LastLook, Readiness},
     settings::HttpSettings,
     stop::Stop,
-    strangers::Strangers,
     tokens::Tokens,
     viewing::services::PageServices,
 };
@@ -119,7 +119,7 @@ pub(crate) struct AppState {
     pub(crate) onboarding: Onboarding,
     pub(crate) tokens: Tokens,
     pub(crate) lookups: Lookups,
-    pub(crate) strangers: Strangers,
+    pub(crate) memory: BodyMemory,
     /// The result of the last readiness check.
     pub(crate) looked: LastLook,
     describe: Describe,
@@ -142,7 +142,7 @@ impl AppState {
             onboarding,
             tokens,
             lookups: Lookups::default(),
-            strangers: Strangers::default(),
+            memory: BodyMemory::default(),
             looked: LastLook::default(),
             describe,
             documents: OnceLock::new(),

@@ -1,8 +1,8 @@
 //! Long answers and long bodies.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use actix_web::{App, body::MessageBody, test};
+use actix_web::{App, FromRequest as _, body::MessageBody, test, web::Payload};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -10,7 +10,7 @@ use super::{
     table::{DOORS, FAMILIES, HELLO, Room, table},
     world::request,
 };
-use crate::{server::configure_with, stop::Stop};
+use crate::{dispatch::dispatch, memory::Sender, server::configure_with, state::AppState, stop::Stop};
 
 /// How long a stream may go on after the order to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -77,4 +77,29 @@ async fn a_callback_reaches_its_handler_byte_for_byte() {
     let post = || request("POST", "/raw").insert_header(("Content-Type", "text/plain")).set_payload(raw);
     assert_eq!(room.app_send(post().insert_header(("X-Secret", "right"))).await.text, raw);
     assert_eq!(room.app_send(post()).await.code(), (401, "SIGNATURE_INVALID"));
+}
+
+#[actix_web::test]
+async fn whoever_fills_its_share_of_the_memory_for_bodies_keeps_out_only_itself() {
+    let room = Room::new().await;
+    let (services, settings) = (room.world.services.clone(), room.world.settings.clone());
+    let state = Arc::new(AppState::new(services, settings, |_| panic!("no document is asked for")));
+    let greedy = Sender::Merchant(room.merchant);
+    let full = state.memory.room(greedy);
+    let rows = table();
+    let answer = async |door: &str| {
+        let path = format!("/{door}/{{id}}/ticket/api");
+        let row = rows.iter().find(|row| row.path() == path).expect("a row");
+        let request = room.with_credentials(door, "ticket", &room.path(door, "ticket", "api"));
+        let (request, mut payload) = request.to_http_parts();
+        let payload = Payload::from_request(&request, &mut payload).await.expect("a body");
+        dispatch(row, Arc::clone(&state), request, payload).await.status().as_u16()
+    };
+    assert!(full.grow_to(64 * 1024 * 1024 - 1024));
+    assert_eq!(answer("key").await, 201, "its last place is for this one");
+    assert!(full.grow_to(64 * 1024 * 1024));
+    assert_eq!((answer("key").await, answer("token").await), (503, 503));
+    assert_eq!((answer("signed").await, answer("staff").await, answer("visitor").await), (201, 201, 201));
+    drop(full);
+    assert_eq!(answer("key").await, 201);
 }

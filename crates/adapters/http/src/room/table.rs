@@ -175,7 +175,7 @@ pub(super) async fn send(app: &impl Application, request: test::TestRequest) -> 
 /// The room, with credentials for each of its doors.
 pub(super) struct Room {
     pub(super) world: World,
-    merchant: quipu_kernel::MerchantId,
+    pub(super) merchant: quipu_kernel::MerchantId,
     key: String,
     v2: quipu_kernel::MerchantId,
     secret: quipu_kernel::Secret,
