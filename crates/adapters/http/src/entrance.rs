@@ -11,7 +11,7 @@ use quipu_merchants::{BudgetKind, RateVerdict, Role};
 use crate::{
     body::Intake,
     call::{Call, Outcome, merchant_in_path},
-    caller::{self, AuthenticatedOperator, Caller, Provider, Signed},
+    caller::{self, AuthenticatedOperator, Caller, Provider, Signed, VerifiedNonce},
     content::Content,
     door::{Door, Judge, Needs},
     error::ApiError,
@@ -82,8 +82,7 @@ impl Entrance {
                 run(self.call(Sender::Merchant(tenant.merchant()))?, tenant).await
             }
             Door::Signed(needs, run) => {
-                let Signed { caller, nonce } = self.by_signature(needs).await?;
-                let tenant = caller.tenant();
+                let (caller, nonce) = self.by_signature(needs).await?;
                 // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
                     let call = self.call(of_merchant(&caller))?;
@@ -91,14 +90,18 @@ impl Entrance {
                     run(call, caller).await
                 };
                 let outcome = outcome.await;
-                if !outcome.as_ref().is_err_and(ApiError::wrote_nothing) {
-                    self.state.services.create.burn(tenant, nonce).await?;
+                if outcome.as_ref().is_err_and(ApiError::wrote_nothing) {
+                    nonce.release();
+                } else {
+                    nonce.burn().await?;
                 }
                 outcome
             }
             Door::SignedCreation(needs, run) => {
-                let signed = self.by_signature(needs).await?;
-                run(self.call(of_merchant(&signed.caller))?, signed).await
+                let (caller, nonce) = self.by_signature(needs).await?;
+                let call = self.call(of_merchant(&caller))?;
+                // The creation's own commit uses it up, and must not find it used.
+                run(call, Signed { caller, nonce: nonce.release() }).await
             }
             Door::Staff(role, run) => {
                 let staff = self.by_operator_token(role).await?;
@@ -135,7 +138,7 @@ impl Entrance {
     /// is authenticated, but only if the merchant has a credential that could have signed it. A body that
     /// cannot be read counts as a failed authentication. The body of a `GET` counts as empty, whatever is
     /// sent. Once the signature has been verified its nonce is used up, whatever the answer is.
-    async fn by_signature(&mut self, needs: Needs) -> Result<Signed, ApiError> {
+    async fn by_signature(&mut self, needs: Needs) -> Result<(Caller, VerifiedNonce), ApiError> {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, self.now).await;
         let claimed = self.charged(claimed).await?;
@@ -147,11 +150,12 @@ impl Entrance {
         };
         let signed = caller::authenticate_signature(&self.state, &request, &claimed, &body);
         let Signed { caller, nonce } = self.charged(signed).await?;
-        let tenant = caller.tenant();
+        let create = Arc::clone(&self.state.services.create);
+        let nonce = VerifiedNonce::new(create, caller.tenant(), nonce);
         match self.admit(Ok(caller), needs).await {
-            Ok(caller) => Ok(Signed { caller, nonce }),
+            Ok(caller) => Ok((caller, nonce)),
             Err(error) => {
-                self.state.services.create.burn(tenant, nonce).await?;
+                nonce.burn().await?;
                 Err(error)
             }
         }

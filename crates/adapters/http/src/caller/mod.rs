@@ -8,6 +8,7 @@ mod limit;
 mod operator;
 mod provider;
 mod signature;
+mod verified_nonce;
 
 use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
@@ -18,6 +19,7 @@ pub(crate) use limit::{address_of, charge_address, charge_call, charge_callback}
 pub(crate) use operator::AuthenticatedOperator;
 pub(crate) use provider::Provider;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
+pub(crate) use verified_nonce::VerifiedNonce;
 
 use crate::{error::ApiError, lookups::Asked, state::AppState};
 

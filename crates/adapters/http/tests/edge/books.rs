@@ -1,9 +1,10 @@
 //! Payments and balances in the reference store.
 
 use std::{
+    future::pending,
     sync::{
         Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -20,9 +21,13 @@ use quipu_payments::{
 
 #[derive(Default)]
 pub(crate) struct FakeBooks {
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// What every read of a balance answers, if anything.
     pub(crate) ledger_failure: Mutex<Option<StoreError>>,
+    /// Whether reads of a balance never end.
+    pub(crate) hangs: AtomicBool,
+    /// How many reads of a balance have begun.
+    pub(crate) asked: AtomicUsize,
     /// Whether creations had better be refused.
     pub(crate) pressed: AtomicBool,
 }
@@ -93,6 +98,10 @@ impl FakeBooks {
 #[async_trait]
 impl LedgerReads for FakeBooks {
     async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, StoreError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        if self.hangs.load(Ordering::Relaxed) {
+            pending::<()>().await;
+        }
         self.check_ledger()?;
         Ok(self.memory.contents().balance(tenant, currency))
     }

@@ -1,10 +1,23 @@
 //! Signed requests.
 
-use actix_web::test::TestRequest;
-use quipu_merchants::{Actor, ApiVersion};
-use serde_json::json;
+use std::{
+    io::Write as _,
+    sync::atomic::Ordering,
+    thread,
+    time::{Duration, Instant},
+};
 
-use crate::world::{World, deposit, signed};
+use actix_web::test::TestRequest;
+use quipu_kernel::{Environment, Tenant};
+use quipu_merchants::{Actor, ApiVersion};
+use quipu_signing::sign_request;
+use serde_json::json;
+use socket2::SockRef;
+
+use crate::{
+    sockets::Running,
+    world::{NOW, World, deposit, signed},
+};
 
 const CREATE: (&str, &str) = ("POST", "/api/v2/payments");
 const BALANCE: (&str, &str) = ("GET", "/api/v2/balance?currency=MXN&x=%7e");
@@ -102,4 +115,35 @@ async fn a_verified_nonce_is_used_up_whatever_is_answered() {
     suspend(&world, quipu_merchants::MerchantStatus::Active);
     assert_eq!(read(&world, "nonce-0003").await.code(), (401, "NONCE_REUSED"));
     assert_eq!(read(&world, "nonce-0004").await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_client_that_resets_its_call_has_used_its_nonce_up() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    world.books.hangs.store(true, Ordering::Relaxed);
+    let server = Running::start(&world);
+    let (timestamp, nonce, path) = (NOW.to_string(), "nonce-0001", "/api/v2/balance");
+    let signature = sign_request(&secret, &timestamp, nonce, "GET", path, b"");
+    let mut stream = server.connect();
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: x\r\nX-Merchant-Id: {merchant}\r\nX-Timestamp: {timestamp}\r\n\
+         X-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("written");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while world.books.asked.load(Ordering::Relaxed) == 0 {
+        assert!(Instant::now() < deadline, "the call does not begin");
+        thread::yield_now();
+    }
+    // Closing without lingering resets the connection.
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("an option");
+    drop(stream);
+    let tenant = Tenant::new(merchant, Environment::Test);
+    while !world.books.memory.contents().used(tenant, nonce) {
+        assert!(Instant::now() < deadline, "its nonce is not used up");
+        thread::yield_now();
+    }
+    server.stop().await;
 }
