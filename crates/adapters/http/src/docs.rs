@@ -45,7 +45,7 @@ pub(crate) async fn operators_document(call: Call) -> Outcome {
 
 /// `GET /api/v1/docs`
 pub(crate) async fn page(_call: Call) -> Outcome {
-    Ok(reply::page(StatusCode::OK, POLICY, PAGE.to_owned()))
+    Ok(reply::page(StatusCode::OK, POLICY, PAGE))
 }
 
 /// `GET /api/v1/docs/{file}`

@@ -22,7 +22,7 @@ pub(crate) fn raw(status: StatusCode, body: impl Into<Bytes>) -> HttpResponse {
 }
 
 /// An HTML page under the strictest policy. A page that loads something adds it to `policy`.
-pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> HttpResponse {
+pub(crate) fn page(status: StatusCode, policy: &'static str, html: impl Into<Bytes>) -> HttpResponse {
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")))
         .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
@@ -30,7 +30,7 @@ pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> Ht
         .insert_header((header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .insert_header((HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex")))
-        .body(html)
+        .body(html.into())
 }
 
 /// An answer that is sent piece by piece. It ends with the last piece, or when the process is to stop.

@@ -1,12 +1,16 @@
 //! The use cases and ports that handlers call.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 use actix_web::web::Bytes;
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
 use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
+use quipu_pages::GUIDES;
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, HearRail, PaymentReads,
     Rails, RefundPayment, ResolveReceipt,
@@ -124,6 +128,7 @@ pub(crate) struct AppState {
     pub(crate) looked: LastLook,
     describe: Describe,
     documents: OnceLock<Documents>,
+    guides: OnceLock<HashMap<&'static str, Bytes>>,
 }
 
 impl AppState {
@@ -146,11 +151,20 @@ impl AppState {
             looked: LastLook::default(),
             describe,
             documents: OnceLock::new(),
+            guides: OnceLock::new(),
         }
     }
 
     /// The documents, written at the first request for one.
     pub(crate) fn documents(&self) -> &Documents {
         self.documents.get_or_init(|| (self.describe)(self.settings.root()))
+    }
+
+    /// The guides as pages by their names, written at the first request for one.
+    pub(crate) fn guides(&self) -> &HashMap<&'static str, Bytes> {
+        self.guides.get_or_init(|| {
+            let root = self.settings.root();
+            GUIDES.iter().map(|guide| (guide.name, guide.html(root).into())).collect()
+        })
     }
 }

@@ -22,10 +22,10 @@ use super::{
     gate::{Gate, Ticket},
     incoming::Incoming,
     refusal,
+    stall::Stall,
 };
 use crate::{
     proxies::{is_trusted, subscriber},
-    settings::least_within,
     state::AppState,
 };
 
@@ -63,8 +63,8 @@ pub(crate) struct Guarded {
     is_held: bool,
     /// How many bytes were passed on without a pause.
     passed_on: usize,
-    /// Since when written bytes have waited for the client to take them, and how many it has taken since.
-    blocked: Option<(Instant, u64)>,
+    /// How long the client keeps the present answer waiting.
+    stall: Stall,
     /// Whether all bytes that were handed over have been written.
     is_clean: bool,
     timer: Pin<Box<Sleep>>,
@@ -99,7 +99,7 @@ impl Guarded {
             incoming: Incoming::new(),
             is_held: false,
             passed_on: 0,
-            blocked: None,
+            stall: Stall::default(),
             is_clean: true,
             timer: Box::pin(sleep_until(first.into())),
             lingers_until: None,
@@ -122,7 +122,7 @@ impl Guarded {
         if self.place.must_go(context.waker()) && is_idle {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let stalled = self.blocked.map(|(since, _)| since + self.state.settings.stall_timeout);
+        let stalled = self.stall.deadline(self.state.settings.stall_timeout);
         let Some(deadline) = [self.conversation.deadline(), stalled].into_iter().flatten().min() else {
             return Ok(());
         };
@@ -156,13 +156,7 @@ impl Guarded {
         if self.conversation.deadline().is_some_and(|deadline| deadline <= now) {
             return false;
         }
-        match self.blocked {
-            Some((_, taken)) if taken >= least_within(self.state.settings.stall_timeout) => {
-                self.blocked = Some((now, 0));
-                true
-            }
-            _ => false,
-        }
+        self.stall.renew(now, self.state.settings.stall_timeout)
     }
 
     /// Whether the next request may begin: the answers to all before it are out.
@@ -234,7 +228,7 @@ impl Guarded {
             ahead.written += match written {
                 Poll::Ready(written) => written?,
                 Poll::Pending => {
-                    self.blocked.get_or_insert((Instant::now(), 0));
+                    self.stall.begin(Instant::now());
                     return Poll::Pending;
                 }
             };
@@ -302,15 +296,13 @@ impl AsyncWrite for Guarded {
         let written = match Pin::new(&mut this.socket).poll_write(context, bytes) {
             Poll::Ready(written) => written?,
             Poll::Pending => {
-                this.blocked.get_or_insert((Instant::now(), 0));
+                this.stall.begin(Instant::now());
                 // Sets the timer for the stall.
                 this.judge(context)?;
                 return Poll::Pending;
             }
         };
-        if let Some((_, taken)) = &mut this.blocked {
-            *taken += written as u64;
-        }
+        this.stall.take(written);
         Poll::Ready(Ok(written))
     }
 
@@ -320,7 +312,11 @@ impl AsyncWrite for Guarded {
         this.judge(context)?;
         ready!(this.poll_ahead(context))?;
         ready!(Pin::new(&mut this.socket).poll_flush(context))?;
-        this.blocked = None;
+        if this.conversation.is_between_exchanges() {
+            this.stall = Stall::default();
+        } else {
+            this.stall.pause(Instant::now());
+        }
         this.is_clean = true;
         if this.is_held && this.is_free() {
             this.is_held = false;

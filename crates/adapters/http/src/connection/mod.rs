@@ -16,6 +16,7 @@ mod guarded;
 mod head;
 mod incoming;
 mod refusal;
+mod stall;
 
 pub(crate) use chunks::{Announced, NotWaitedFor};
 pub(crate) use conversation::{Conversation, FIRST_HEAD, IDLE, Turn};

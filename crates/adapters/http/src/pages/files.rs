@@ -7,7 +7,7 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use quipu_pages::{FrontLink, GUIDES, Guide, asset, front, policy};
+use quipu_pages::{FrontLink, GUIDES, asset, front, policy};
 
 use crate::{
     call::{Call, Outcome},
@@ -49,8 +49,8 @@ pub(crate) async fn front_page(call: Call) -> Outcome {
 
 /// `GET /guides/{name}`
 pub(crate) async fn guide(call: Call) -> Outcome {
-    let guide = Guide::named(call.segment("name")).ok_or_else(no_file)?;
-    Ok(reply::page(StatusCode::OK, policy(), guide.html(call.state.settings.root())))
+    let page = call.state.guides().get(call.segment("name")).ok_or_else(no_file)?;
+    Ok(reply::page(StatusCode::OK, policy(), page.clone()))
 }
 
 /// A file whose name contains a hash of its contents, so that it never changes.
