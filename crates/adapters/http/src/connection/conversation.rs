@@ -45,6 +45,8 @@ pub(crate) struct Conversation {
     announced: RefCell<VecDeque<Option<Rc<Announced>>>>,
     /// The announced body of the present request.
     present: RefCell<Option<Rc<Announced>>>,
+    /// Whether a head was too large in a way that the web server reports as malformed.
+    is_oversized: Cell<bool>,
     /// The crowd in which forwarded clients are counted, if the peer is a trusted proxy.
     clients: Option<Crowd>,
 }
@@ -59,6 +61,7 @@ impl Conversation {
             wants_body: Cell::new(false),
             announced: RefCell::default(),
             present: RefCell::default(),
+            is_oversized: Cell::new(false),
             clients,
         }
     }
@@ -92,6 +95,15 @@ impl Conversation {
     /// Notes that the head of a request has arrived, with the announced size of its body if it is chunked.
     pub(super) fn announce(&self, body: Option<Rc<Announced>>) {
         self.announced.borrow_mut().push_back(body);
+    }
+
+    /// Notes that a head is too large, and that the web server will call it malformed.
+    pub(super) fn find_oversized(&self) {
+        self.is_oversized.set(true);
+    }
+
+    pub(super) fn is_oversized(&self) -> bool {
+        self.is_oversized.get()
     }
 
     /// The announced size of the present request's body, if it is chunked.

@@ -249,8 +249,9 @@ impl Guarded {
         if !self.is_clean || !self.conversation.is_between_exchanges() {
             return None;
         }
-        let services = &self.state.services;
-        let instead = refusal::instead_of(bytes, services.clock.as_ref(), services.entropy.as_ref())?;
+        let (services, is_oversized) = (&self.state.services, self.conversation.is_oversized());
+        let (clock, entropy) = (services.clock.as_ref(), services.entropy.as_ref());
+        let instead = refusal::instead_of(bytes, is_oversized, clock, entropy)?;
         self.ahead = Some(Ahead { bytes: instead, written: 0, is_continue: false });
         Some(bytes.len())
     }

@@ -4,6 +4,9 @@
 const LONGEST: usize = 128 * 1024;
 /// The most lines of a head, the same as the web server's limit.
 const LINES: usize = 96;
+/// The longest target of a request that the web server reads. It refuses a longer one as malformed, like any
+/// target that is none.
+const LONGEST_TARGET: usize = u16::MAX as usize - 1;
 /// The name of the header, and of the connection option, that offer another protocol.
 const OFFER: &str = "upgrade";
 /// The text written over an offer: a name of the same length without a meaning.
@@ -15,6 +18,8 @@ pub(super) enum Beginning {
     Whole(Head),
     /// A head of this many bytes that leaves unclear where its body ends. The web server refuses it.
     Endless(usize),
+    /// A head of this many bytes whose target is too long for the web server, which refuses it.
+    Oversized(usize),
     /// The rest of the head has not arrived.
     Part,
     /// Not a head; the web server refuses it.
@@ -48,6 +53,9 @@ pub(super) fn read(bytes: &mut [u8]) -> Beginning {
         Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Beginning::Part,
         _ => return Beginning::Nonsense,
     };
+    if request.path.is_some_and(|target| target.len() > LONGEST_TARGET) {
+        return Beginning::Oversized(length);
+    }
     let Some(body) = body(&request) else { return Beginning::Endless(length) };
     // The web server would take all bytes after a CONNECT for its body.
     let is_tunnel = request.method == Some("CONNECT") && body == Body::None;

@@ -108,6 +108,11 @@ impl Incoming {
                         self.begin(&head, conversation);
                     }
                     Beginning::Part => return at,
+                    Beginning::Oversized(length) => {
+                        conversation.find_oversized();
+                        self.state = State::Over;
+                        return at + length;
+                    }
                     Beginning::Endless(length) => {
                         self.state = State::Over;
                         return at + length;

@@ -10,8 +10,13 @@ use crate::{code::ErrorCode, error::ApiError, request_id::X_REQUEST_ID};
 const BEGINNINGS: [&[u8]; 2] = [b"HTTP/1.1 4", b"HTTP/1.0 4"];
 
 /// Our answer in place of the web server's refusal of a request that never reached us; `None` for other
-/// bytes.
-pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy) -> Option<Vec<u8>> {
+/// bytes. The head `is_oversized` if the socket found so.
+pub(super) fn instead_of(
+    bytes: &[u8],
+    is_oversized: bool,
+    clock: &dyn Clock,
+    entropy: &dyn Entropy,
+) -> Option<Vec<u8>> {
     if !BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning)) {
         return None;
     }
@@ -22,10 +27,10 @@ pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy)
     }
     let status = StatusCode::from_bytes(head.get(9..12)?.as_bytes()).ok()?;
     let error = match status {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+        StatusCode::REQUEST_TIMEOUT => return Some(too_slow(clock, entropy)),
+        _ if is_oversized || status == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
             ApiError::refused(ErrorCode::HeadersTooLarge, "the head of the request is too large")
         }
-        StatusCode::REQUEST_TIMEOUT => return Some(too_slow(clock, entropy)),
         _ => ApiError::Validation(Problems::of("request", "must be well-formed HTTP")),
     };
     Some(last_answer(&error, clock, entropy))

@@ -246,10 +246,13 @@ async fn what_the_server_refuses_by_itself_has_our_shape() {
     let world = World::new();
     let server = Running::start(&world);
     let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(200_000));
+    let far = |length: usize| format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "y".repeat(length - 1));
     for (sent, expected, code) in [
         ("nonsense\r\n\r\n", 400, "VALIDATION_FAILED"),
         ("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400, "VALIDATION_FAILED"),
         (long.as_str(), 431, "HEADERS_TOO_LARGE"),
+        (&far(65_534), 404, "ROUTE_NOT_FOUND"),
+        (&far(65_535), 431, "HEADERS_TOO_LARGE"),
     ] {
         let mut stream = server.connect();
         // The server may have answered and closed before it has read all of a long head.
