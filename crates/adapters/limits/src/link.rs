@@ -25,6 +25,8 @@ pub(crate) struct Link {
     is_owed: bool,
     /// Whether Redis does not answer.
     is_away: bool,
+    /// Whether the last line in the log says that the node applies its share.
+    is_said_apart: bool,
 }
 
 /// A connection, and what this node knows about the memory behind it.
@@ -137,6 +139,7 @@ impl Link {
             self.others.clear();
         } else if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
             joined.is_complete = true;
+            self.is_said_apart = false;
             tracing::info!("Redis knows what every node allowed; rate limits are shared");
         }
         self.is_owed &= !(announced.have_told || joined.is_complete);
@@ -153,22 +156,94 @@ impl Link {
             self.owe();
         }
         if !self.refuses() {
-            tracing::warn!(%failure, "Redis is lost; rate limits are local shares until it is back");
+            self.say_apart(failure);
         }
         true
     }
 
     /// Notes that Redis was tried in vain.
-    pub(crate) const fn miss(&mut self) {
+    pub(crate) fn miss(&mut self, failure: &Failure) {
         self.is_away = true;
+        self.say_apart(failure);
+    }
+
+    /// Says that the node applies its share, unless the log says so already: a Redis that answers at times
+    /// may be joined and lost again and again.
+    fn say_apart(&mut self, failure: &Failure) {
+        if std::mem::replace(&mut self.is_said_apart, true) {
+            return;
+        }
+        if self.memory.is_some() {
+            tracing::warn!(%failure, "Redis is lost; rate limits are local shares until it is back");
+        } else {
+            tracing::warn!(%failure, "Redis cannot be reached; rate limits are local shares until it can");
+        }
     }
 
     fn owe(&mut self) {
         if !self.is_owed && !self.others.is_empty() {
             self.is_owed = true;
+            self.is_said_apart = false;
             tracing::warn!(
                 "Redis has lost its memory; calls are refused until the other nodes have reported their counts"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tracing::{
+        Event, Metadata, Subscriber,
+        span::{Attributes, Id, Record},
+    };
+
+    use super::*;
+
+    /// Counts the lines of a log.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<AtomicUsize>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn the_log_says_once_that_shares_apply_and_again_after_something_else() {
+        let lines = Lines::default();
+        let (mut link, said) = (Link::default(), || lines.0.load(Ordering::Relaxed));
+        tracing::subscriber::with_default(lines.clone(), || {
+            for _ in 0..3 {
+                link.miss(&Failure::Forgotten);
+                assert_eq!(said(), 1);
+            }
+            link.others.insert("another".to_owned());
+            link.owe();
+            assert_eq!(said(), 2);
+            for _ in 0..3 {
+                link.miss(&Failure::Forgotten);
+                assert_eq!(said(), 3);
+            }
+        });
     }
 }

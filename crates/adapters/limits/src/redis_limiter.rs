@@ -91,10 +91,10 @@ impl RedisLimiter {
     /// to notice.
     pub const PATIENCE: Duration = Duration::from_millis(50);
 
-    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Other
-    /// nodes get some seconds if Redis may not know yet what they allowed. A check waits for Redis at most
-    /// `patience`, then it is judged without it, by `clock`. Must be called on a tokio runtime, which runs
-    /// the connection from then on.
+    /// Connects to Redis, or begins without it if one of its first answers takes longer than a second, and
+    /// keeps trying. Other nodes get some seconds if Redis may not know yet what they allowed. A check waits
+    /// for Redis at most `patience`, then it is judged without it, by `clock`. Must be called on a tokio
+    /// runtime, which runs the connection from then on.
     pub async fn connect(url: &str, patience: Duration, clock: Arc<dyn Clock>) -> Result<Self, BadRedisUrl> {
         let shared = Arc::new(Shared {
             client: Client::open(url).map_err(|_| BadRedisUrl)?,
@@ -108,9 +108,8 @@ impl RedisLimiter {
             nodes: AtomicU32::new(NODES_ASSUMED),
             wake: Arc::default(),
         });
-        if let Err(failure) = shared.reconnect().await {
-            tracing::warn!(%failure, "Redis cannot be reached; rate limits are local shares until it can");
-        }
+        // A failure is in the log, and the beats try again.
+        let _ = shared.reconnect().await;
         shared.wait_for_others().await;
         tokio::spawn(keep_connected(Arc::downgrade(&shared), Arc::clone(&shared.wake)));
         Ok(Self(shared))
@@ -217,12 +216,12 @@ impl Shared {
                 Err(failure) => self.lose(generation, &failure),
             }
         }
-        // Until it succeeds, the log already says that Redis is lost.
+        // A failure is in the log, and the next beat tries again.
         let _ = self.reconnect().await;
     }
 
     async fn reconnect(&self) -> Result<(), Failure> {
-        let (connection, found) = self.find().await.inspect_err(|_| self.link_mut().miss())?;
+        let (connection, found) = self.find().await.inspect_err(|failure| self.link_mut().miss(failure))?;
         // The other nodes may not be back yet, so this first count can only raise the number.
         self.nodes.fetch_max(found.nodes, Ordering::Relaxed);
         let is_new = self.link().is_new(&found.memory);
