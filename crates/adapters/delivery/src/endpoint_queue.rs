@@ -11,7 +11,7 @@ pub(crate) const FIRST_WINDOW: usize = 8;
 pub(crate) const WIDEST_WINDOW: usize = 128;
 /// After this many hanging attempts in a row an endpoint gets only one probe at a time.
 const HANGS_UNTIL_PROBED: u32 = 3;
-/// An endpoint that answers within this time is a quick one.
+/// An endpoint that answers within this time is a quick one. A failure within it says nothing of the pace.
 const QUICK: Duration = Duration::from_secs(1);
 /// Deliveries kept in memory for an endpoint: many for a quick one, few for an unproven one, whose turn comes
 /// seldom.
@@ -26,7 +26,7 @@ const FRESH_IN_A_ROW: u32 = 4;
 pub(crate) enum Pace {
     /// Its last answer was quick.
     Quick,
-    /// It has not answered yet, or its last answer was slow, or it hung.
+    /// It has not answered yet, or its last answer or failure was slow, or it hung.
     #[default]
     Unproven,
 }
@@ -46,8 +46,8 @@ impl Pace {
 pub(crate) enum Ending {
     /// An answer of any kind came, after this time.
     Answered(Duration),
-    /// No answer came, but the failure showed soon.
-    Refused,
+    /// It failed without an answer, after this time.
+    Failed(Duration),
     /// It hung until its time limit.
     Hung,
 }
@@ -145,7 +145,12 @@ impl EndpointQueue {
                 self.window = window.clamp(FIRST_WINDOW / 2, WIDEST_WINDOW);
                 self.hangs = 0;
             }
-            Ending::Refused => {}
+            Ending::Failed(after) if after < QUICK => {}
+            // Each of its attempts holds a place as long as one to a slow endpoint does.
+            Ending::Failed(_) => {
+                self.pace = Pace::Unproven;
+                self.window = self.window.min(FIRST_WINDOW);
+            }
             Ending::Hung => {
                 self.hangs = self.hangs.saturating_add(1);
                 self.pace = Pace::Unproven;

@@ -218,7 +218,9 @@ fn ending(attempted: &Attempted) -> Ending {
             Ending::Answered(attempted.duration)
         }
         Err((SendProblem::TimedOut, _)) => Ending::Hung,
-        Err(_) => Ending::Refused,
+        // This installation failed, whatever the endpoint would have done.
+        Err((SendProblem::NothingSent | SendProblem::Unprepared, _)) => Ending::Failed(Duration::ZERO),
+        Err(_) => Ending::Failed(attempted.duration),
     }
 }
 

@@ -13,6 +13,8 @@ use crate::endpoint_queue::{FIRST_WINDOW, WIDEST_WINDOW};
 
 const QUICKLY: Ending = Ending::Answered(Duration::from_millis(5));
 const SLOWLY: Ending = Ending::Answered(Duration::from_secs(9));
+const REFUSED: Ending = Ending::Failed(Duration::ZERO);
+const FAILED_LATE: Ending = Ending::Failed(Duration::from_secs(14));
 const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 
 fn endpoint(merchant: i64, number: u32) -> Arc<Endpoint> {
@@ -103,7 +105,7 @@ fn an_endpoint_that_hangs_is_tried_by_one_probe_until_it_answers() {
 
 #[test]
 fn an_endpoint_that_refuses_or_answers_slowly_keeps_the_places_it_began_with() {
-    for ending in [Ending::Refused, SLOWLY] {
+    for ending in [REFUSED, FAILED_LATE, SLOWLY] {
         let mut board = Board::default();
         let endpoint = endpoint(1, 1);
         for _ in 0..20 {
@@ -114,6 +116,19 @@ fn an_endpoint_that_refuses_or_answers_slowly_keeps_the_places_it_began_with() {
                 board.ended(&going, ending);
             }
         }
+    }
+}
+
+#[test]
+fn a_quick_endpoint_that_begins_to_fail_late_loses_its_many_places() {
+    for (ending, places) in [(REFUSED, WIDEST_WINDOW), (FAILED_LATE, FIRST_WINDOW), (SLOWLY, FIRST_WINDOW)] {
+        let (mut board, endpoint) = (Board::default(), endpoint(1, 1));
+        warm_up(&mut board, &endpoint);
+        fill(&mut board, &endpoint, 0);
+        for going in all_that_may_go(&mut board) {
+            board.ended(&going, ending);
+        }
+        assert_eq!(all_that_may_go(&mut board).len(), places, "{ending:?}");
     }
 }
 
@@ -270,7 +285,7 @@ proptest! {
         let ending = |kind| match kind {
             0 => QUICKLY,
             1 => SLOWLY,
-            2 => Ending::Refused,
+            2 => REFUSED,
             _ => Ending::Hung,
         };
         for (step, which, kind) in steps {

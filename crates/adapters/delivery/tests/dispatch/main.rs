@@ -10,7 +10,7 @@ use std::{
 use quipu_kernel::{Clock as _, Environment, MerchantId, Tenant};
 use quipu_webhooks::{DeliveryStatus, Endpoint, Handover as _, TargetUrl};
 
-use crate::world::World;
+use crate::world::{TIRED_AFTER, World};
 
 #[tokio::test(start_paused = true)]
 async fn what_is_handed_over_arrives_and_outcomes_share_commits() {
@@ -42,6 +42,22 @@ async fn endpoints_that_hang_drip_and_fail_delay_no_healthy_one() {
         p99.push(delays[delays.len() * 99 / 100]);
     }
     assert!(p99[1] <= 2 * p99[0] + 10, "{p99:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_breaks_connections_late_gets_few_of_them() {
+    let world = World::new();
+    let endpoint = World::endpoint("tires");
+    for number in 0..10 {
+        world.hand_over(&endpoint, number * 200..(number + 1) * 200);
+        tokio::time::sleep(TIRED_AFTER / 9).await;
+    }
+    let attempts = || world.receivers.seen.lock().expect("no panic").len();
+    assert!(attempts() > 1_000, "it answered at first");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let before = attempts();
+    tokio::time::sleep(Duration::from_secs(28)).await;
+    assert_eq!(attempts() - before, 2 * 8);
 }
 
 #[tokio::test(start_paused = true)]

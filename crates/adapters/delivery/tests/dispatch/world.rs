@@ -20,6 +20,9 @@ use tokio::{sync::oneshot, time::Instant};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 
+/// How long after [`NOON`] `https://tires.test` answers; from then on it breaks connections after some time.
+pub(crate) const TIRED_AFTER: Duration = Duration::from_secs(1);
+
 /// The time of the test's runtime, as a time of day.
 pub(crate) struct VirtualClock(Instant);
 
@@ -234,6 +237,9 @@ impl Courier for Receivers {
                 (3, Err((SendProblem::NothingSent, None)))
             }
             "https://lags.test" => (600, answer(200)),
+            "https://tires.test" if started_at.since(NOON) > TIRED_AFTER => {
+                (14_000, Err((SendProblem::Broken, None)))
+            }
             _ => (3, answer(200)),
         };
         tokio::time::sleep(Duration::from_millis(wait)).await;
