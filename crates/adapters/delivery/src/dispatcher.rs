@@ -1,6 +1,6 @@
 //! The dispatcher: runs the tasks that fetch, send and record deliveries.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 
@@ -9,9 +9,6 @@ use crate::{
     in_hand::{InHand, Parts},
     recorder, rounds,
 };
-
-/// How long attempts in progress may take after the stop: as long as one lasts, and a little.
-const DRAIN: Duration = Duration::from_secs(20);
 
 /// Sends pending deliveries. Cheap to clone; all clones are one dispatcher.
 #[derive(Clone)]
@@ -28,8 +25,8 @@ impl Dispatcher {
         Self { in_hand: Arc::new(InHand::new(parts)) }
     }
 
-    /// Works until `stop` completes, then waits for the attempts in progress, records them and releases the
-    /// rest. Ends earlier only if a part of it has panicked. Runs once.
+    /// Works until `stop` completes, then waits a limited time for the attempts in progress, records them and
+    /// releases the rest. Ends earlier only if a part of it has panicked. Runs once.
     ///
     /// # Panics
     /// If it is run a second time.
@@ -46,11 +43,7 @@ impl Dispatcher {
             _ = &mut rounds => return,
         }
         self.in_hand.announce_the_end();
-        let _ = tokio::join!(claims, rounds);
-        if tokio::time::timeout(DRAIN, self.in_hand.attempts_ended()).await.is_err() {
-            tracing::warn!("attempts under way were abandoned; they will be made again");
-        }
-        let _ = recorder.await;
+        let _ = tokio::join!(claims, rounds, recorder);
     }
 }
 

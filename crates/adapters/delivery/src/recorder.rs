@@ -7,7 +7,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use quipu_kernel::MerchantId;
 use quipu_webhooks::{Next, Outcome};
-use tokio::{sync::mpsc, time::sleep};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 use crate::in_hand::InHand;
 
@@ -17,7 +20,10 @@ const AT_ONCE: usize = 512;
 /// is sent again by the next node.
 const LAST_TRIES: u32 = 8;
 
-/// Records until the dispatcher stops and its last attempt has ended.
+/// How long attempts in progress may take after the stop: as long as one lasts, and a little.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// Records until the dispatcher stops and its last attempt has ended, or has had its time to end.
 pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::UnboundedReceiver<Outcome>) {
     let mut desk =
         Desk { in_hand: Arc::clone(&in_hand), waiting: HashMap::new(), calls: FuturesUnordered::new() };
@@ -33,7 +39,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::UnboundedRecei
                 }
                 desk.take_in(batch.drain(..));
             }
-            // Outcomes of all attempts that have ended are in the channel by now.
+            // Outcomes of all attempts that have ended are in the channel by now, and are still received from it.
             () = &mut is_over, if !outcomes.is_closed() => outcomes.close(),
         }
     }
@@ -44,7 +50,9 @@ pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::UnboundedRecei
 
 async fn stopped_and_idle(in_hand: &InHand) {
     in_hand.stopped().await;
-    in_hand.attempts_ended().await;
+    if timeout(DRAIN, in_hand.attempts_ended()).await.is_err() {
+        tracing::warn!("attempts under way were abandoned; they will be made again when this node is gone");
+    }
 }
 
 /// The outcomes that wait for their commit.

@@ -150,6 +150,22 @@ async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_attempt_without_end_does_not_keep_the_dispatcher_from_ending() {
+    let world = World::new();
+    world.hand_over(&World::endpoint("endless"), 0..1);
+    world.hand_over(&World::endpoint("hangs"), 0..8);
+    let attempts = |world: &World| world.receivers.seen.lock().expect("no panic").len();
+    world.until("all under way", |world| attempts(world) == 9).await;
+    let begun = tokio::time::Instant::now();
+    let queue = world.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
+    let rows = queue.rows.lock().expect("no panic");
+    let recorded = rows.values().filter(|row| !row.owed.attempts.is_empty()).count();
+    let held = rows.values().filter(|row| row.held).count();
+    assert_eq!((recorded, held), (8, 1), "the claim of the abandoned one ends with its node");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_finds_no_room_is_given_back_in_small_portions() {
     let world = World::new();
     world.hand_over(&World::endpoint("hangs"), 0..2_564);

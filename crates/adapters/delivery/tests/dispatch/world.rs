@@ -236,6 +236,7 @@ impl Courier for Receivers {
             "https://unsigned.test" if self.has_no_secrets.load(Ordering::Relaxed) => {
                 (3, Err((SendProblem::NothingSent, None)))
             }
+            "https://endless.test" => (3_600_000, answer(200)),
             "https://lags.test" => (600, answer(200)),
             "https://tires.test" if started_at.since(NOON) > TIRED_AFTER => {
                 (14_000, Err((SendProblem::Broken, None)))
