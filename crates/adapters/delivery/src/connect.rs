@@ -14,7 +14,10 @@ use std::{
 use async_trait::async_trait;
 use http::Uri;
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout},
+};
 use tower_service::Service;
 
 use crate::guard::is_public;
@@ -59,18 +62,25 @@ impl GuardedConnector {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let plain = target.scheme_str() == Some("http");
         let port = target.port_u16().unwrap_or(if plain { 80 } else { 443 });
+        let deadline = Instant::now() + CONNECT_WITHIN;
         let addresses = self.judged(host).await?;
-        // An address that never answers leaves time for the others.
-        let share = CONNECT_WITHIN / u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+        let mut problem = ConnectProblem::NotConnected;
+        let mut left = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
         for address in addresses {
-            let dialling = TcpStream::connect(SocketAddr::new(address, port));
-            if let Ok(Ok(connection)) = timeout(share, dialling).await {
-                // A delivery is one small write, and its answer is waited for.
-                let _ = connection.set_nodelay(true);
-                return Ok(TokioIo::new(connection));
+            // An address that never answers leaves time for the others, and one that refuses at once takes none.
+            let share = deadline.saturating_duration_since(Instant::now()) / left;
+            left -= 1;
+            match timeout(share, TcpStream::connect(SocketAddr::new(address, port))).await {
+                Ok(Ok(connection)) => {
+                    // A delivery is one small write, and its answer is waited for.
+                    let _ = connection.set_nodelay(true);
+                    return Ok(TokioIo::new(connection));
+                }
+                Ok(Err(_)) => {}
+                Err(_) => problem = ConnectProblem::TimedOut,
             }
         }
-        Err(ConnectProblem::NotConnected)
+        Err(problem)
     }
 
     /// The addresses behind a host, literal or name; all of them must be allowed, or none is returned.

@@ -67,6 +67,19 @@ async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
     assert_eq!(send(&sender, &url).await, Err((SendProblem::NotConnected, None)));
 }
 
+/// Makes an address swallow connections as long as the result is kept: the queue of its listener is full.
+async fn swallow(address: Ipv4Addr, port: u16) -> (TcpListener, Vec<TcpStream>) {
+    let full = TcpSocket::new_v4().expect("a socket");
+    full.bind((address, port).into()).expect("a port");
+    let full = full.listen(1).expect("a listener");
+    let to = full.local_addr().expect("bound");
+    let mut waiting = Vec::new();
+    while let Ok(connection) = timeout(Duration::from_millis(200), TcpStream::connect(to)).await {
+        waiting.push(connection.expect("a connection"));
+    }
+    (full, waiting)
+}
+
 #[tokio::test]
 async fn an_address_that_swallows_connections_leaves_time_for_the_next() {
     // Addresses of this machine on which no other test listens.
@@ -79,21 +92,32 @@ async fn an_address_that_swallows_connections_leaves_time_for_the_next() {
             let _ = answer_ok(&mut connection).await;
         }
     });
-    let full = TcpSocket::new_v4().expect("a socket");
-    full.bind((swallowing, port).into()).expect("a port");
-    let full = full.listen(1).expect("a listener");
-    let mut waiting = Vec::new();
-    while let Ok(connection) =
-        timeout(Duration::from_millis(200), TcpStream::connect((swallowing, port))).await
-    {
-        waiting.push(connection);
-    }
+    let full = swallow(swallowing, port).await;
     let addresses = vec![swallowing.into(), answering.into()];
     let resolver = Changing { answers: vec![addresses], asked: AtomicUsize::new(0) };
     let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
     let sent = send(&sender.expect("a sender"), &format!("http://half-dead.test:{port}/")).await;
     assert_eq!(sent.map(|answer| answer.status), Ok(200));
-    drop((full, waiting));
+    drop(full);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_refuses_takes_no_time_from_one_that_swallows() {
+    let (swallowing, refusing) = (Ipv4Addr::new(127, 7, 7, 3), Ipv4Addr::new(127, 7, 7, 4));
+    let full = swallow(swallowing, 0).await;
+    let port = full.0.local_addr().expect("bound").port();
+    for (addresses, seconds) in
+        [(vec![refusing, refusing, refusing, refusing, swallowing], 5.0), (vec![swallowing, refusing], 2.5)]
+    {
+        let answers = vec![addresses.into_iter().map(IpAddr::V4).collect()];
+        let resolver = Changing { answers, asked: AtomicUsize::new(0) };
+        let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
+        let begun = Instant::now();
+        let sent = send(&sender.expect("a sender"), &format!("http://dead.test:{port}/")).await;
+        assert_eq!(sent, Err((SendProblem::TimedOut, None)), "whatever the other address says");
+        let took = begun.elapsed().as_secs_f64();
+        assert!((took - seconds).abs() < 0.1, "{took}");
+    }
 }
 
 /// A resolver that never answers.
