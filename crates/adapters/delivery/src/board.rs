@@ -1,21 +1,22 @@
 //! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a
 //! merchant with many deliveries does not delay one with few.
 //!
-//! Merchants take turns, and so do the endpoints of a merchant. Places are bounded: in all, for each merchant, for
-//! each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]), of each merchant and in all. A dead
-//! endpoint can take places only from other unproven ones, and the dead endpoints of one merchant only a quarter
-//! of those.
+//! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory are
+//! bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]),
+//! of each merchant and in all. A dead endpoint can take places only from other unproven ones, and the dead
+//! endpoints of one merchant only a quarter of those.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
-use quipu_kernel::{MerchantId, Timestamp};
-use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed, Wanted};
 
 use crate::{
     endpoint_queue::{Ending, EndpointQueue, Pace},
+    kept::Kept,
     merchant::{Merchant, Places},
     recent_changes::RecentChanges,
     stale::Stale,
@@ -27,6 +28,15 @@ pub(crate) struct Going {
     pub(crate) owed: Owed,
     /// The pace of its endpoint when it began: an unproven one has one of the places for unproven endpoints.
     pace: Pace,
+}
+
+/// What follows from the end of an attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Whether more deliveries to its endpoint should be fetched.
+    pub(crate) wants_more: bool,
+    /// Deliveries taken off the board, to be released.
+    pub(crate) given_up: Vec<Owed>,
 }
 
 /// All deliveries that this node has claimed.
@@ -44,7 +54,7 @@ pub(crate) struct Board {
     under_way: usize,
     unproven_under_way: usize,
     unrecorded: usize,
-    kept: usize,
+    kept: Kept,
 }
 
 impl Board {
@@ -52,30 +62,81 @@ impl Board {
         Self { places, ..Self::default() }
     }
 
-    /// How many more deliveries to an endpoint the board accepts.
-    pub(crate) fn room(&self, endpoint: &EndpointId) -> usize {
-        let queue = self.queues.get(endpoint);
-        let room = queue.map_or_else(|| EndpointQueue::default().room(), |(_, queue)| queue.room());
-        room.min(self.places.kept.saturating_sub(self.kept))
+    /// How many more deliveries to an endpoint of a merchant the board accepts.
+    fn room(&self, endpoint: &EndpointId, merchant: MerchantId) -> usize {
+        self.room_beside(endpoint, self.kept, self.kept_of(merchant)).1
+    }
+
+    /// The pace of an endpoint, and its room if the node and the merchant keep so many deliveries. No endpoint is
+    /// filled beyond what it then leaves free, so that those of a merchant share its memory and a new one finds
+    /// room.
+    fn room_beside(&self, endpoint: &EndpointId, in_all: Kept, of_merchant: Kept) -> (Pace, usize) {
+        let unknown = EndpointQueue::default();
+        let queue = self.queues.get(endpoint).map_or(&unknown, |(_, queue)| queue);
+        let free = self.places.free(queue.pace(), in_all, of_merchant);
+        (queue.pace(), queue.room().min(free.saturating_sub(queue.held()).div_ceil(2)))
+    }
+
+    fn kept_of(&self, merchant: MerchantId) -> Kept {
+        self.merchants.get(&merchant).map_or_else(Kept::default, |merchant| merchant.kept)
+    }
+
+    /// What to fetch next, of endpoints for which the store has due deliveries: about `most` deliveries, all of
+    /// which find room. Notes of the endpoints without room that the store has more.
+    pub(crate) fn wanted(
+        &mut self,
+        endpoints: &mut impl Iterator<Item = (Tenant, EndpointId)>,
+        most: u32,
+    ) -> Vec<Wanted> {
+        let (mut in_all, mut of_merchants) = (self.kept, HashMap::new());
+        let (mut wanted, mut size) = (Vec::new(), 0);
+        while size < most
+            && let Some((tenant, endpoint)) = endpoints.next()
+        {
+            let merchant = tenant.merchant();
+            let of_merchant = of_merchants.entry(merchant).or_insert_with(|| self.kept_of(merchant));
+            let (pace, room) = self.room_beside(&endpoint, in_all, *of_merchant);
+            if room == 0 {
+                self.note_stored(endpoint, merchant);
+                continue;
+            }
+            let room = u32::try_from(room).unwrap_or(u32::MAX).min(most);
+            for kept in [&mut in_all, of_merchant] {
+                kept.add(Kept::of(pace, room as usize));
+            }
+            size += room;
+            wanted.push(Wanted { tenant, endpoint, most: room });
+        }
+        wanted
     }
 
     /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later. If the
     /// delivery has its endpoint as it was before a change, the endpoint is read again before the attempt.
     pub(crate) fn take_in(&mut self, owed: Owed) -> Result<(), Owed> {
-        if self.room(&owed.endpoint.id) == 0 {
-            self.note_stored(owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
+        let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
+        if self.room(&id, merchant) == 0 {
+            self.note_stored(id, merchant);
             return Err(owed);
         }
-        let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
         if self.changes.contradict(&owed.endpoint) {
             self.stale.mark(id.clone());
         }
-        let (_, queue) =
-            self.queues.entry(id.clone()).or_insert_with(|| (merchant, EndpointQueue::default()));
-        queue.push(owed);
-        self.kept += 1;
+        self.queues.entry(id.clone()).or_insert_with(|| (merchant, EndpointQueue::default()));
+        self.change(&id, |queue| queue.push(owed));
         self.wake(&id);
         Ok(())
+    }
+
+    /// Changes a queue, and accordingly the numbers of deliveries that are kept.
+    fn change<T>(&mut self, id: &EndpointId, change: impl FnOnce(&mut EndpointQueue) -> T) -> Option<T> {
+        let (merchant, queue) = self.queues.get_mut(id)?;
+        let before = queue.kept();
+        let changed = change(queue);
+        for kept in [&mut self.kept, &mut self.merchants.entry(*merchant).or_default().kept] {
+            kept.subtract(before);
+            kept.add(queue.kept());
+        }
+        Some(changed)
     }
 
     /// Notes that the store may have more due deliveries to an endpoint.
@@ -141,32 +202,16 @@ impl Board {
         outcome
     }
 
-    /// Notes that an attempt is over; its outcome is still to be recorded. Returns whether more deliveries to its
-    /// endpoint should be fetched.
-    pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
+    /// Notes that an attempt is over; its outcome is still to be recorded.
+    pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> Ended {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
-        self.kept -= 1;
         self.unproven_under_way -= usize::from(going.pace.is_unproven());
         if let Some(merchant) = self.merchants.get_mut(&merchant) {
             merchant.end(going.pace);
         }
         self.unrecorded += 1;
-        let mut wants_more = false;
-        if let Some((_, queue)) = self.queues.get_mut(id) {
-            let before = queue.pace();
-            queue.ended(ending);
-            if queue.ready
-                && before.is_unproven()
-                && queue.pace().is_quick()
-                && let Some(merchant) = self.merchants.get_mut(&merchant)
-            {
-                merchant.promote(id);
-            }
-            wants_more = queue.wants_more();
-            // Fetching begins now; the fetch notes whether the store still has more.
-            queue.more_stored &= !wants_more;
-        }
+        let ended = self.queue_ended(id, merchant, ending);
         self.wake(id);
         self.wake_merchant(merchant);
         if going.pace.is_unproven() {
@@ -177,7 +222,45 @@ impl Board {
                 self.wake_merchant(id);
             }
         }
-        wants_more
+        ended
+    }
+
+    /// Adapts the queue of an endpoint to the end of an attempt.
+    fn queue_ended(&mut self, id: &EndpointId, merchant: MerchantId, ending: Ending) -> Ended {
+        let paces = self.change(id, |queue| {
+            let before = queue.pace();
+            queue.ended(ending);
+            (before, queue.pace())
+        });
+        let mut given_up = Vec::new();
+        match paces {
+            Some((before, Pace::Unproven)) => {
+                let beyond = match before {
+                    Pace::Quick => self.places.unproven_beyond(self.kept, self.kept_of(merchant)),
+                    Pace::Unproven => 0,
+                };
+                given_up = self.change(id, |queue| queue.give_up(beyond)).unwrap_or_default();
+            }
+            Some((Pace::Unproven, Pace::Quick)) => {
+                if let Some(merchant) = self.merchants.get_mut(&merchant) {
+                    merchant.promote(id);
+                }
+            }
+            _ => {}
+        }
+        let wants_more = self.wants_more(id, merchant);
+        if let Some((_, queue)) = self.queues.get_mut(id) {
+            // Fetching begins now; the fetch notes whether the store still has more.
+            queue.more_stored &= !wants_more;
+        }
+        Ended { wants_more, given_up }
+    }
+
+    /// Whether an endpoint is running empty while the store may have more.
+    fn wants_more(&self, id: &EndpointId, merchant: MerchantId) -> bool {
+        let room = self.room(id, merchant);
+        let queue = self.queues.get(id).map(|(_, queue)| queue);
+        room > 0 && queue.is_some_and(|queue| queue.more_stored && queue.held() <= room / 3)
     }
 
     /// Notes that `outcomes` outcomes of a merchant have been recorded or given up.
@@ -237,29 +320,28 @@ impl Board {
     }
 
     fn follow(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
-        let Some((_, queue)) = self.queues.get_mut(id) else { return Vec::new() };
-        let waiting = queue.drain();
-        let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_enabled()) else {
-            self.kept -= waiting.len();
-            return waiting;
-        };
-        for owed in waiting {
-            queue.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
-        }
+        let enabled = endpoint.filter(|endpoint| endpoint.is_enabled());
+        let released = self.change(id, |queue| {
+            let waiting = queue.drain();
+            let Some(endpoint) = enabled else { return waiting };
+            for owed in waiting {
+                queue.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
+            }
+            Vec::new()
+        });
         self.wake(id);
-        Vec::new()
+        released.unwrap_or_default()
     }
 
     /// Takes all deliveries off the board that are not being attempted.
     pub(crate) fn clear(&mut self) -> Vec<Owed> {
-        let waiting: Vec<_> = self.queues.values_mut().flat_map(|(_, queue)| queue.drain()).collect();
-        self.kept -= waiting.len();
-        waiting
+        let ids: Vec<_> = self.queues.keys().cloned().collect();
+        ids.iter().filter_map(|id| self.change(id, EndpointQueue::drain)).flatten().collect()
     }
 
     /// The number of attempts in progress, and of deliveries that wait here for a place.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.under_way, self.kept - self.under_way)
+        (self.under_way, self.kept.in_all - self.under_way)
     }
 
     /// Forgets changes made some time before `now`, and endpoints without deliveries here, if there are very

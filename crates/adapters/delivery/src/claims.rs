@@ -100,19 +100,15 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
     let mut after = None;
     loop {
         let Waiting { endpoints, next } = queue.waiting(now, after.as_ref()).await?;
-        let mut wanted = Vec::new();
-        {
-            let mut board = in_hand.board();
-            for (tenant, endpoint) in endpoints {
-                let room = u32::try_from(board.room(&endpoint)).unwrap_or(u32::MAX).min(AT_ONCE);
-                if room == 0 {
-                    board.note_stored(endpoint, tenant.merchant());
-                } else {
-                    wanted.push(Wanted { tenant, endpoint, most: room });
-                }
+        let mut endpoints = endpoints.into_iter();
+        // In portions: commits stay short, and a portion that brings less than it asked for leaves room for the next.
+        loop {
+            let wanted = in_hand.board().wanted(&mut endpoints, AT_ONCE);
+            if wanted.is_empty() {
+                break;
             }
+            claim(in_hand, now, wanted).await?;
         }
-        claim(in_hand, now, wanted).await?;
         if next.is_none() {
             break;
         }
@@ -122,31 +118,20 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
     Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
 }
 
-/// Claims in portions, so that commits stay short.
-async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreError> {
-    let mut portion: Vec<Wanted> = Vec::new();
-    let mut size = 0;
-    for (index, one) in wanted.iter().enumerate() {
-        portion.push(one.clone());
-        size += one.most;
-        if size < AT_ONCE && index + 1 < wanted.len() {
-            continue;
-        }
-        size = 0;
-        let asked = std::mem::take(&mut portion);
-        let claimed = claim_portion(in_hand, now, &asked).await?;
-        {
-            let mut board = in_hand.board();
-            for one in asked {
-                let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint).count();
-                if u32::try_from(got).is_ok_and(|got| got == one.most) {
-                    board.note_stored(one.endpoint, one.tenant.merchant());
-                }
+/// Claims a portion for the board.
+async fn claim(in_hand: &Arc<InHand>, now: Timestamp, asked: Vec<Wanted>) -> Result<(), StoreError> {
+    let claimed = claim_portion(in_hand, now, &asked).await?;
+    {
+        let mut board = in_hand.board();
+        for one in asked {
+            let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint).count();
+            if u32::try_from(got).is_ok_and(|got| got == one.most) {
+                board.note_stored(one.endpoint, one.tenant.merchant());
             }
         }
-        forget_released(in_hand, &claimed);
-        in_hand.take_in(claimed);
     }
+    forget_released(in_hand, &claimed);
+    in_hand.take_in(claimed);
     Ok(())
 }
 

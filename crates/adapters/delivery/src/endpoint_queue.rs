@@ -5,6 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use quipu_kernel::Timestamp;
 use quipu_webhooks::Owed;
 
+use crate::kept::Kept;
+
 /// The attempts in progress to an endpoint of which nothing is known yet.
 pub(crate) const FIRST_WINDOW: usize = 8;
 /// The most attempts in progress to one endpoint, however well it answers.
@@ -92,27 +94,37 @@ impl EndpointQueue {
         self.pace
     }
 
-    /// How many more deliveries may be kept here. For a probed endpoint only the probe is kept.
-    pub(crate) fn room(&self) -> usize {
-        let most = if self.hangs >= HANGS_UNTIL_PROBED { 1 } else { self.most_kept() };
-        most.saturating_sub(self.held())
+    const fn is_probed(&self) -> bool {
+        self.hangs >= HANGS_UNTIL_PROBED
     }
 
-    const fn most_kept(&self) -> usize {
-        match self.pace {
+    /// How many more deliveries may be kept here. For a probed endpoint only the probe is kept.
+    pub(crate) fn room(&self) -> usize {
+        let most = match self.pace {
+            _ if self.is_probed() => 1,
             Pace::Quick => KEPT_QUICK,
             Pace::Unproven => KEPT_UNPROVEN,
-        }
+        };
+        most.saturating_sub(self.held())
     }
 
     /// The number of deliveries here, those in progress included.
     pub(crate) fn held(&self) -> usize {
-        self.fresh.len() + self.again.len() + self.under_way
+        self.waiting() + self.under_way
+    }
+
+    fn waiting(&self) -> usize {
+        self.fresh.len() + self.again.len()
+    }
+
+    /// The same number by pace.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept::of(self.pace, self.held())
     }
 
     /// Whether there is a delivery to send and a place for it.
     pub(crate) fn may_send(&self) -> bool {
-        self.under_way < self.window && !(self.fresh.is_empty() && self.again.is_empty())
+        self.under_way < self.window && self.waiting() > 0
     }
 
     pub(crate) fn push(&mut self, owed: Owed) {
@@ -154,14 +166,21 @@ impl EndpointQueue {
             Ending::Hung => {
                 self.hangs = self.hangs.saturating_add(1);
                 self.pace = Pace::Unproven;
-                self.window = if self.hangs >= HANGS_UNTIL_PROBED { 1 } else { (self.window / 2).max(1) };
+                self.window = if self.is_probed() { 1 } else { (self.window / 2).max(1) };
             }
         }
     }
 
-    /// Whether it is running empty while the store may have more.
-    pub(crate) fn wants_more(&self) -> bool {
-        self.more_stored && self.held() <= self.most_kept() / 4 && self.room() > 0
+    /// Takes out deliveries that an unproven endpoint must not keep, which are then in the store: `beyond` of
+    /// them, and all but the next probe if it is probed.
+    pub(crate) fn give_up(&mut self, beyond: usize) -> Vec<Owed> {
+        let waiting = self.waiting();
+        let kept = waiting.saturating_sub(beyond).min(if self.is_probed() { 1 } else { waiting });
+        let of_fresh = kept.min(self.fresh.len());
+        let mut given_up: Vec<_> = self.fresh.drain(of_fresh..).collect();
+        given_up.extend(self.again.drain(kept - of_fresh..));
+        self.more_stored |= !given_up.is_empty();
+        given_up
     }
 
     /// Takes out all deliveries that are not in progress.

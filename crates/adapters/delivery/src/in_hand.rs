@@ -175,7 +175,8 @@ impl InHand {
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
-            let fetch = board.ended(&going, ending(&attempted));
+            let ended = board.ended(&going, ending(&attempted));
+            self.give_back_later(ended.given_up);
             if attempted.was_made() {
                 // A slow database slows sending down, since the board counts outcomes that are not recorded.
                 let _ = self.outcomes.send(board.compare(outcome));
@@ -185,7 +186,7 @@ impl InHand {
             }
             next = if self.is_stopping() { None } else { board.next() };
             drop(board);
-            if fetch {
+            if ended.wants_more {
                 self.look.notify_one();
             }
         }

@@ -10,6 +10,7 @@ mod guard;
 #[cfg(test)]
 mod hostile;
 mod in_hand;
+mod kept;
 mod merchant;
 mod recent_changes;
 mod recorder;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use quipu_webhooks::EndpointId;
 
-use crate::endpoint_queue::Pace;
+use crate::{endpoint_queue::Pace, kept::Kept};
 
 /// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,12 @@ pub(crate) struct Places {
     pub(crate) unproven_of_merchant: usize,
     /// Deliveries kept in memory.
     pub(crate) kept: usize,
+    /// The same bound for each merchant, which may have endpoints without number.
+    pub(crate) kept_of_merchant: usize,
+    /// Deliveries kept in memory for unproven endpoints.
+    pub(crate) kept_unproven: usize,
+    /// The same bound for each merchant.
+    pub(crate) kept_unproven_of_merchant: usize,
     /// Outcomes that are not recorded yet; above this number no attempt begins.
     pub(crate) unrecorded: usize,
     /// The same bound for each merchant.
@@ -33,9 +39,33 @@ impl Default for Places {
             unproven: 512,
             unproven_of_merchant: 128,
             kept: 20_000,
+            kept_of_merchant: 5_000,
+            kept_unproven: 10_000,
+            kept_unproven_of_merchant: 2_500,
             unrecorded: 16_384,
             unrecorded_of_merchant: 4_096,
         }
+    }
+}
+
+impl Places {
+    /// How many more deliveries to endpoints of this pace may be kept, if the node and the merchant keep so many.
+    pub(crate) fn free(&self, pace: Pace, in_all: Kept, of_merchant: Kept) -> usize {
+        let left = |most: usize, kept: usize| most.saturating_sub(kept);
+        let free = left(self.kept, in_all.in_all).min(left(self.kept_of_merchant, of_merchant.in_all));
+        match pace {
+            Pace::Quick => free,
+            Pace::Unproven => free
+                .min(left(self.kept_unproven, in_all.unproven))
+                .min(left(self.kept_unproven_of_merchant, of_merchant.unproven)),
+        }
+    }
+
+    /// How many deliveries to unproven endpoints are kept beyond their bounds. There may be some when a quick
+    /// endpoint has become unproven.
+    pub(crate) fn unproven_beyond(&self, in_all: Kept, of_merchant: Kept) -> usize {
+        let of_merchant = of_merchant.unproven.saturating_sub(self.kept_unproven_of_merchant);
+        in_all.unproven.saturating_sub(self.kept_unproven).max(of_merchant)
     }
 }
 
@@ -50,6 +80,8 @@ pub(crate) struct Merchant {
     last_turn: Pace,
     under_way: usize,
     unproven_under_way: usize,
+    /// Deliveries kept in memory.
+    pub(crate) kept: Kept,
     /// Outcomes that are not recorded yet.
     pub(crate) unrecorded: usize,
     /// Whether the merchant is among those that take turns.
@@ -123,6 +155,6 @@ impl Merchant {
 
     /// Whether there is nothing to be remembered of it.
     pub(crate) fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.unrecorded == 0 && self.quick.is_empty() && self.unproven.is_empty()
+        self.kept.in_all == 0 && self.unrecorded == 0 && self.quick.is_empty() && self.unproven.is_empty()
     }
 }

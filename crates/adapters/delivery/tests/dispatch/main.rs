@@ -8,7 +8,7 @@ use std::{
 };
 
 use quipu_kernel::{Clock as _, Environment, MerchantId, Tenant};
-use quipu_webhooks::{DeliveryStatus, Endpoint, Handover as _, TargetUrl};
+use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Handover as _, TargetUrl};
 
 use crate::world::{TIRED_AFTER, World};
 
@@ -42,6 +42,26 @@ async fn endpoints_that_hang_drip_and_fail_delay_no_healthy_one() {
         p99.push(delays[delays.len() * 99 / 100]);
     }
     assert!(p99[1] <= 2 * p99[0] + 10, "{p99:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merchant_with_many_dead_endpoints_delays_no_other() {
+    let world = World::new();
+    for number in 0..320 {
+        let id = EndpointId::restore(format!("dead-{number:03}"));
+        let dead = Endpoint { id, ..Endpoint::clone(&World::endpoint("hangs")) };
+        world.hand_over(&Arc::new(dead), 0..64);
+    }
+    let tenant = Tenant::new(MerchantId(2), Environment::Test);
+    let healthy = Arc::new(Endpoint { tenant, ..Endpoint::clone(&World::endpoint("healthy")) });
+    let (every, since) = (Duration::from_millis(10), world.clock.now());
+    for number in 0..1_000 {
+        world.hand_over(&healthy, number..number + 1);
+        tokio::time::sleep(every).await;
+    }
+    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
+    let longest = world.delays("healthy", since, every).pop().expect("some");
+    assert!(longest <= 20, "{longest} ms");
 }
 
 #[tokio::test(start_paused = true)]
