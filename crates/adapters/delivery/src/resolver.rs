@@ -1,14 +1,15 @@
 //! The resolver of the operating system, within limits.
 //!
 //! A look-up occupies a thread until the system gives it up, even if no caller waits for it any more. So the
-//! number of simultaneous look-ups is limited, in all and for one domain: names whose servers do not answer
-//! must not keep others from being resolved.
+//! number of simultaneous look-ups is limited, and names whose servers do not answer must not keep others from
+//! being resolved. One domain has its share; and since a merchant may have any number of domains, half of the
+//! places are for names that have resolved lately.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     net::{IpAddr, ToSocketAddrs as _},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -18,37 +19,104 @@ use crate::connect::Resolve;
 
 /// Simultaneous look-ups: half of the process's threads for blocking calls.
 const AT_ONCE: usize = 256;
+/// Simultaneous look-ups of names that have not resolved lately.
+const OF_UNPROVEN: usize = 128;
 /// Simultaneous look-ups below one domain.
 const OF_A_DOMAIN: usize = 32;
+/// How many names are remembered in each of two generations.
+const REMEMBERED: usize = 10_000;
 
 /// Resolves names by the operating system.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SystemResolver {
-    places: Arc<Semaphore>,
-    domains: Arc<Mutex<HashMap<String, usize>>>,
-}
-
-impl Default for SystemResolver {
-    fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(AT_ONCE)), domains: Arc::default() }
-    }
+    limits: Arc<Limits>,
 }
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let share = Share::of(&self.domains, domain_of(name))
-            .ok_or_else(|| io::Error::other("too many look-ups of this domain are under way"))?;
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(io::Error::other)?;
-        let name = name.to_owned();
-        let look_up = move || look_up(&name, place, share);
+        let place = self.limits.place(name).await?;
+        let (limits, name) = (Arc::clone(&self.limits), name.to_owned());
+        let look_up = move || {
+            let found = (name.as_str(), 0).to_socket_addrs();
+            limits.resolved().note(&name, found.is_ok());
+            // Not before the system's answer.
+            drop(place);
+            Ok(found?.map(|address| address.ip()).collect())
+        };
         tokio::task::spawn_blocking(look_up).await.map_err(io::Error::other)?
     }
 }
 
-/// Asks the system, and releases place and share after its answer.
-fn look_up(name: &str, _place: OwnedSemaphorePermit, _share: Share) -> io::Result<Vec<IpAddr>> {
-    Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+/// The look-ups in progress, and what is remembered of earlier ones.
+#[derive(Debug)]
+struct Limits {
+    places: Arc<Semaphore>,
+    of_unproven: Arc<Semaphore>,
+    domains: Arc<Mutex<HashMap<String, usize>>>,
+    resolved: Mutex<Resolved>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            of_unproven: Arc::new(Semaphore::new(OF_UNPROVEN)),
+            domains: Arc::default(),
+            resolved: Mutex::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Waits for a place. There is none to wait for if the domain has all its look-ups in progress.
+    async fn place(&self, name: &str) -> io::Result<Place> {
+        let share = Share::of(&self.domains, domain_of(name))
+            .ok_or_else(|| io::Error::other("too many look-ups of this domain are under way"))?;
+        let is_proven = self.resolved().contains(name);
+        let of_unproven = if is_proven { None } else { Some(permit(&self.of_unproven).await?) };
+        Ok(Place { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
+    }
+
+    fn resolved(&self) -> MutexGuard<'_, Resolved> {
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn permit(places: &Arc<Semaphore>) -> io::Result<OwnedSemaphorePermit> {
+    Arc::clone(places).acquire_owned().await.map_err(io::Error::other)
+}
+
+/// What a look-up occupies until the system has answered.
+struct Place {
+    _any: OwnedSemaphorePermit,
+    _of_unproven: Option<OwnedSemaphorePermit>,
+    _share: Share,
+}
+
+/// The names whose last look-up succeeded. The oldest are forgotten if there are very many.
+#[derive(Debug, Default)]
+struct Resolved {
+    young: HashSet<String>,
+    old: HashSet<String>,
+}
+
+impl Resolved {
+    fn contains(&self, name: &str) -> bool {
+        self.young.contains(name) || self.old.contains(name)
+    }
+
+    fn note(&mut self, name: &str, succeeded: bool) {
+        if !succeeded {
+            self.young.remove(name);
+            self.old.remove(name);
+        } else if !self.young.contains(name) {
+            if self.young.len() >= REMEMBERED {
+                self.old = std::mem::take(&mut self.young);
+            }
+            self.young.insert(name.to_owned());
+        }
+    }
 }
 
 /// The registered part of a name, by which look-ups are counted: one label below a public suffix, which many
@@ -92,6 +160,10 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -121,9 +193,42 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_name_that_has_resolved_waits_for_no_dead_one() {
+        let limits = Limits::default();
+        limits.resolved().note("hooks.shop.example", true);
+        let mut hanging = Vec::new();
+        for domain in 0..12 {
+            for name in 0..OF_A_DOMAIN {
+                let name = format!("{name}.dead-{domain}.example");
+                hanging.extend(timeout(Duration::from_secs(1), limits.place(&name)).await);
+            }
+        }
+        let place = async |name: &str| timeout(Duration::from_secs(1), limits.place(name)).await.is_ok();
+        assert!(place("hooks.shop.example").await);
+        assert!(!place("hooks.new.example").await, "nobody knows whether it resolves");
+        limits.resolved().note("hooks.shop.example", false);
+        assert!(!place("hooks.shop.example").await);
+        hanging.clear();
+        assert!(place("hooks.new.example").await);
+    }
+
+    #[test]
+    fn a_name_is_remembered_for_a_generation_at_least() {
+        let mut resolved = Resolved::default();
+        resolved.note("first", true);
+        for number in 1..=REMEMBERED {
+            resolved.note(&number.to_string(), true);
+        }
+        assert!(resolved.contains("first"));
+        assert!(resolved.young.len() + resolved.old.len() <= 2 * REMEMBERED);
+    }
+
     #[tokio::test]
     async fn the_systems_names_are_resolved() {
-        let found = SystemResolver::default().resolve("localhost").await.expect("resolved");
+        let resolver = SystemResolver::default();
+        let found = resolver.resolve("localhost").await.expect("resolved");
         assert!(found.iter().all(IpAddr::is_loopback) && !found.is_empty());
+        assert!(resolver.limits.resolved().contains("localhost"));
     }
 }
