@@ -1,9 +1,6 @@
 //! Traces reach a collector by OTLP, and say what happened without saying too much.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex};
 
 use quipu_tests::{Database, Setup, draft, eventually, on_both_databases};
 use tokio::{
@@ -14,7 +11,7 @@ use tokio::{
 on_both_databases!(
     a_call_and_what_follows_from_it_are_spans,
     a_collector_that_is_away_harms_nobody,
-    a_collector_that_does_not_answer_delays_the_end_by_a_second,
+    traces_that_a_silent_collector_lost_are_in_the_log,
 );
 
 /// Everything that was sent to `/v1/traces`, one batch after the other.
@@ -97,15 +94,13 @@ async fn a_collector_that_is_away_harms_nobody(database: Database) {
     gateway.assert_no_panic();
 }
 
-async fn a_collector_that_does_not_answer_delays_the_end_by_a_second(database: Database) {
+async fn traces_that_a_silent_collector_lost_are_in_the_log(database: Database) {
     // Connections are made, and nothing is read.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", silent.local_addr().expect("bound"));
     let mut gateway = Setup::new(database).set("TRACING__OTLP_URL", &url).start().await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
-    let begun = Instant::now();
     assert_eq!(gateway.terminate().await, Some(0));
-    let (took, log) = (begun.elapsed(), gateway.log());
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    let log = gateway.log();
     assert!(log.contains("the last traces could not be sent"), "{log}");
 }

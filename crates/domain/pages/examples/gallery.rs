@@ -83,7 +83,7 @@ fn pages(words: Words) -> Vec<(String, String)> {
         root: "",
         path: "/simulated-scheme/x",
         back: Some("https://shop.example/done"),
-        answer: None,
+        decision: None,
     };
     pages.push(("scheme".to_owned(), scheme_page(scheme)));
     pages.push(("notice".to_owned(), Notice::NoPage.html(words, "")));

@@ -50,14 +50,12 @@ fn expected(payment: &Payment, kind: RailEventKind) -> Consequence {
     let direction = payment.terms().kind.direction();
     let has_recipient = payment.state().payout.is_some();
     match (direction, kind, payment.status().as_str()) {
-        (Direction::Deposit, Completed, "processing") => Consequence::Move(&[Confirm]),
+        (_, Completed, "processing") => Consequence::Move(&[Confirm]),
         (Direction::Deposit, Completed, "expired" | "cancelled") => Consequence::Move(&[ArriveLate]),
-        (Direction::Deposit, Failed, "processing") => Consequence::Move(&[Fail]),
+        (_, Failed, "processing") | (Direction::Withdrawal, Failed, "pending") => Consequence::Move(&[Fail]),
         (Direction::Withdrawal, Completed, "pending") if has_recipient => {
             Consequence::Move(&[Submit, Confirm])
         }
-        (Direction::Withdrawal, Completed, "processing") => Consequence::Move(&[Confirm]),
-        (Direction::Withdrawal, Failed, "pending" | "processing") => Consequence::Move(&[Fail]),
         (Direction::Withdrawal, Returned, "processing") => Consequence::Move(&[Confirm, Return]),
         (Direction::Withdrawal, Returned, "completed") => Consequence::Move(&[Return]),
         (Direction::Deposit, Completed, "completed" | "refunded" | "partial_refund")
