@@ -19,7 +19,6 @@ const AT_ONCE: usize = 512;
 /// How many failures of the store are accepted after the stop. A delivery whose outcome is not recorded then
 /// is sent again by the next node.
 const LAST_TRIES: u32 = 8;
-
 /// How long attempts in progress may take after the stop: as long as one lasts, and a little.
 const DRAIN: Duration = Duration::from_secs(20);
 
