@@ -26,8 +26,10 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     query::Reading,
-    read::slice,
-    rows::{chain_place::Place, stored::parsed},
+    rows::{
+        chain_place::Place,
+        stored::{offset, parsed},
+    },
     schema::{chains, sealing, seals},
     store::Store,
 };
@@ -236,7 +238,7 @@ async fn heads(
         narrowed!(chains::table.into_boxed())
             .order((chains::book.desc(), chains::merchant_id, chains::environment))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
             .select((
                 chains::book,
                 chains::merchant_id,

@@ -8,8 +8,7 @@ use crate::{
     chain::sealed_until::sealed_until,
     connection::{Connection, either, first, load},
     error::Fault,
-    read::slice,
-    rows::{audit::AuditRow, period::in_period},
+    rows::{audit::AuditRow, period::in_period, stored::offset},
     schema::audit_log,
     tables::audit_log::rows::{Many, One},
 };
@@ -46,7 +45,7 @@ pub(super) async fn page(
         narrowed!(audit_log::table.into_boxed())
             .order((audit_log::at.desc(), audit_log::id.desc()))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let records = rows.into_iter().map(AuditRow::into_record).collect::<Result<_, _>>()?;

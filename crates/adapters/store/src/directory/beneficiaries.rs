@@ -9,8 +9,10 @@ use super::merchants;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    read::slice,
-    rows::{period::in_period, stored::parsed},
+    rows::{
+        period::in_period,
+        stored::{offset, parsed},
+    },
     schema::beneficiaries,
 };
 
@@ -107,7 +109,7 @@ pub(super) async fn page(
                 beneficiaries::id.desc(),
             ))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;

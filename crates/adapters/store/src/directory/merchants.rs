@@ -7,8 +7,10 @@ use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, Me
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    read::slice,
-    rows::{period::in_period, stored::parsed},
+    rows::{
+        period::in_period,
+        stored::{offset, parsed},
+    },
     schema::merchants,
 };
 
@@ -159,7 +161,7 @@ pub(super) async fn page(
         narrowed!(merchants::table.into_boxed())
             .order((merchants::created_at.desc(), merchants::id.desc()))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;

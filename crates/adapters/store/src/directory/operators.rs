@@ -7,8 +7,10 @@ use quipu_merchants::{DirectoryError, Operator, Period, Role};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    read::slice,
-    rows::{period::in_period, stored::parsed},
+    rows::{
+        period::in_period,
+        stored::{offset, parsed},
+    },
     schema::operators,
 };
 
@@ -79,7 +81,7 @@ pub(super) async fn page(
         narrowed!(operators::table.into_boxed())
             .order((operators::created_at.desc(), operators::operator_id.desc()))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;

@@ -10,7 +10,7 @@ use quipu_tickets::{Category, Status};
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    read::slice::natural,
+    rows::stored::natural,
     schema::counters,
 };
 

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    read::slice::natural,
+    rows::stored::natural,
     schema::tickets,
 };
 

@@ -12,13 +12,13 @@ use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 use super::{
     classes::{self, are_filtered},
     narrow::Range,
-    slice::natural,
     stretch::{NEAR, Stretch},
     unfiltered,
 };
 use crate::{
     connection::{Connection, either},
     error::Fault,
+    rows::stored::natural,
     statement::statement,
 };
 

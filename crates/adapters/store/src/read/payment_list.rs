@@ -8,7 +8,7 @@ use super::{
     classes::{self, are_filtered},
     count::{is_near, stretches, within},
     narrow::{Range, names_few, narrowed},
-    slice::{self, Slice, natural},
+    slice::{self, Slice},
     stretch::{Part, part_of},
     unfiltered,
 };
@@ -16,7 +16,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
-    rows::payment::PaymentRow,
+    rows::{payment::PaymentRow, stored::natural},
     schema::payments,
 };
 

@@ -4,11 +4,10 @@ use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
 use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
 use quipu_payments::{Receipt, ReceiptFilter, UNKNOWN_TENANT};
 
-use super::slice;
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::stored::parsed,
+    rows::stored::{offset, parsed},
     schema::receipts,
 };
 
@@ -110,7 +109,7 @@ pub(crate) async fn list(
         narrowed!(receipts::table.into_boxed())
             .order(receipts::id.desc())
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let found = rows.into_iter().map(ReceiptRow::into_receipt).collect::<Result<_, _>>()?;

@@ -4,11 +4,11 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, PaymentId};
 use quipu_payments::{Payment, SearchFilter};
 
-use super::{narrow::after, slice};
+use super::narrow::after;
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::payment::PaymentRow,
+    rows::{payment::PaymentRow, stored::offset},
     schema::payments,
 };
 
@@ -60,7 +60,6 @@ pub(crate) async fn search(
     }
     conn.begin_snapshot().await?;
     let total = first!(conn, i64, narrowed!(payments::table.count().into_boxed()))?.unwrap_or(0);
-    let offset = slice::rows(page.offset());
     // The keys are found first, so that what is skipped is never read.
     let keys: Vec<String> = load!(
         conn,
@@ -68,7 +67,7 @@ pub(crate) async fn search(
         narrowed!(payments::table.select(payments::id).into_boxed())
             .order(payments::id.desc())
             .limit(page.limit().into())
-            .offset(offset)
+            .offset(offset(page))
     )?;
     let query = payments::table.filter(payments::id.eq_any(&keys)).order(payments::id.desc());
     let rows = load!(conn, PaymentRow, query)?;

@@ -2,8 +2,6 @@
 
 use quipu_kernel::Page;
 
-use crate::error::Fault;
-
 /// A page, counted from the end of the list that is nearer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
@@ -27,11 +25,6 @@ impl Slice {
 /// A number of rows as databases take it.
 pub(crate) fn rows(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A number of rows as databases return it.
-pub(crate) fn natural(count: i64) -> Result<u64, Fault> {
-    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of rows".to_owned()))
 }
 
 #[cfg(test)]

@@ -10,10 +10,7 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
 
-use super::{
-    slice::{self, natural},
-    ticket_rows::{SummaryRow, selection},
-};
+use super::ticket_rows::{SummaryRow, selection};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -23,6 +20,7 @@ use crate::{
         ticket_tally::Tallies,
     },
     keys::Keys,
+    rows::stored::{natural, offset},
     schema::tickets,
 };
 
@@ -128,12 +126,11 @@ async fn ids(
     page: Page,
 ) -> Result<Vec<String>, Fault> {
     let found = filter.search.as_ref().map(|search| Found::in_order(conn, search));
-    let offset = slice::rows(page.offset());
     macro_rules! query {
         () => {{
             let query = narrowed_to_found!(tickets::table.select(tickets::id).into_boxed(), filter, found);
             let query = of_tenant!(query, tenant);
-            let query = query.limit(page.limit().into()).offset(offset);
+            let query = query.limit(page.limit().into()).offset(offset(page));
             match (sort.key, sort.order) {
                 (SortKey::CreatedAt, SortOrder::Descending) => {
                     query.order((tickets::created_at.desc(), tickets::id.desc()))

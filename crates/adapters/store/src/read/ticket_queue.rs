@@ -7,7 +7,6 @@ use quipu_merchants::Period;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
-    slice::{self, natural},
     ticket_rows::{NoteRow, SummaryRow, selection, tenant},
     tickets::{comments_of, of_ticket, ticket},
 };
@@ -16,7 +15,10 @@ use crate::{
     error::Fault,
     found::ticket_filter::narrowed,
     query::Reading,
-    rows::period::in_period,
+    rows::{
+        period::in_period,
+        stored::{natural, offset},
+    },
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
 };
@@ -51,14 +53,13 @@ async fn queue(
     conn.begin_snapshot().await?;
     let total =
         first!(conn, i64, narrowed_to_queue!(tickets::table.select(count_star()).into_boxed(), filter))?;
-    let offset = slice::rows(page.offset());
     let rows = load!(
         conn,
         SummaryRow,
         narrowed_to_queue!(tickets::table.select(selection::<SummaryRow>()).into_boxed(), filter)
             .order((tickets::queue_rank.asc(), tickets::created_at.asc(), tickets::id.asc()))
             .limit(page.limit().into())
-            .offset(offset)
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let item = |row: SummaryRow| {

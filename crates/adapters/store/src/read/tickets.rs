@@ -11,7 +11,6 @@ use quipu_tickets::{
 };
 
 use super::{
-    slice::{self, natural},
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
@@ -19,6 +18,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     query::Reading,
+    rows::stored::{natural, offset},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     store::Store,
 };
@@ -115,7 +115,7 @@ impl TicketReads for Store {
                 let query = of_ticket!(ticket_comments, tenant, &ticket)
                     .order(ticket_comments::id.asc())
                     .limit(page.limit().into())
-                    .offset(slice::rows(page.offset()))
+                    .offset(offset(page))
                     .select(ticket_comments::id);
                 let ids: Vec<i64> = load!(conn, i64, query)?;
                 let comments = comments_of(conn, tenant, &ticket, &ids).await?;

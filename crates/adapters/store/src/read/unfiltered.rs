@@ -9,12 +9,15 @@ use quipu_kernel::Tenant;
 
 use super::{
     narrow::Range,
-    slice::{self, Slice, natural},
+    slice::{self, Slice},
 };
 use crate::{
     connection::{Connection, either},
     error::Fault,
-    rows::payment::{PaymentRow, payment_columns},
+    rows::{
+        payment::{PaymentRow, payment_columns},
+        stored::natural,
+    },
     schema::payments,
     statement::statement,
 };

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{Currency, Minor};
+use quipu_kernel::{Currency, Minor, Page};
 use quipu_ledger::Balance;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -26,6 +26,16 @@ macro_rules! totals {
 }
 
 pub(crate) use totals;
+
+/// The offset of a page as databases take it.
+pub(crate) fn offset(page: Page) -> i64 {
+    i64::try_from(page.offset()).unwrap_or(i64::MAX)
+}
+
+/// A number of rows as databases return it.
+pub(crate) fn natural(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of rows".to_owned()))
+}
 
 /// The balance of a row.
 pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance, Fault> {

@@ -15,10 +15,10 @@ use crate::{
     directory,
     error::{Fault, LeavesOpen, Trouble},
     query::Reading,
-    read::slice,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
+        stored::offset,
     },
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
@@ -160,7 +160,7 @@ async fn listed(
         narrowed!(of_source.into_boxed())
             .order((endpoints::created_at.desc(), endpoints::id.desc()))
             .limit(page.limit().into())
-            .offset(slice::rows(page.offset()))
+            .offset(offset(page))
     )?;
     conn.commit().await?;
     let listed = rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<_, _>>()?;
