@@ -78,12 +78,13 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
 /// The master key, the data folder, and the lock of an embedded database.
 type Ground = (Keyring, DataFolder, Option<ServingLock>);
 
-/// What a server in production stands on. Where a key or a database is missing, nothing is made.
+/// What a server in production stands on. Without a key nothing is made.
 fn ground(settings: &Settings) -> Result<Ground> {
     let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Production)?;
-    database_file::require(settings)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
+    // Looked at under the lock: the database of a running server may look empty under another name.
+    database_file::require(settings)?;
     Ok((keyring, folder, lock))
 }
 
