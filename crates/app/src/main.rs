@@ -13,6 +13,7 @@ mod metrics;
 mod readiness;
 mod runtimes;
 mod serve;
+mod shell_word;
 mod signals;
 mod standard_error;
 mod standard_output;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::session;
-use crate::standard_output;
+use crate::{shell_word::quoted, standard_output};
 
 /// The error of a command that succeeded and whose answer could not be written. It names what was made and
 /// how to repeat the command, and shows no secret.
@@ -94,11 +94,6 @@ fn is_unknown(error: &anyhow::Error) -> bool {
         || error.downcast_ref().is_some_and(of_directory)
         || error.downcast_ref().is_some_and(of_webhook)
         || error.downcast_ref().is_some_and(of_ticket)
-}
-
-/// The text quoted for a shell, as one word.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
 use super::answer;
-use crate::wire::Foundation;
+use crate::{shell_word::quoted, wire::Foundation};
 
 #[derive(Debug, Args)]
 pub(super) struct Key {
@@ -80,7 +80,7 @@ impl<'a> KeyedDecision<'a> {
                 self.repeated().await?.context("another command runs under this key; run this one again")
             }
             Err(Undecided::Unknown(cause)) => {
-                let key = answer::quoted(self.key.as_str());
+                let key = quoted(self.key.as_str());
                 bail!(
                     "{cause}\nThe outcome is unknown. Repeat the command with --key {key}, which does it once"
                 )

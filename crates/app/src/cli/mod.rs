@@ -31,7 +31,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use quipu_http::Readers;
 
-pub(crate) use self::answer::{Unanswered, quoted};
+pub(crate) use self::answer::Unanswered;
 use crate::{config::Settings, serve};
 
 /// Quipu, a payment gateway for merchants.

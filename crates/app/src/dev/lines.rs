@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Credentials;
-use crate::cli::quoted;
+use crate::shell_word::word;
 
 /// A command to try.
 struct Line {
@@ -38,12 +38,6 @@ pub(crate) fn message(credentials: &Credentials, page: Option<&str>) -> String {
 /// The path of this program, as a word of a shell.
 fn this_binary() -> String {
     std::env::current_exe().map_or_else(|_| "quipu".to_owned(), |path| word(&path.display().to_string()))
-}
-
-/// A path as one word of a shell; quoted only where it must be, which is easier to read.
-fn word(path: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-    if path.chars().all(is_plain) { path.to_owned() } else { quoted(path) }
 }
 
 fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
@@ -128,17 +122,6 @@ fn signed_balance(credentials: &Credentials) -> Line {
 mod tests {
     use super::*;
     use crate::dev::{V1Credentials, V2Credentials};
-
-    #[test]
-    fn a_path_is_one_word() {
-        for (path, pasted) in [
-            ("/srv/quipu-0.1/target/release/quipu", "/srv/quipu-0.1/target/release/quipu"),
-            ("/home/ana/my work/quipu", "'/home/ana/my work/quipu'"),
-            ("/srv/ana's/quipu", r"'/srv/ana'\''s/quipu'"),
-        ] {
-            assert_eq!(word(path), pasted);
-        }
-    }
 
     #[test]
     fn the_readme_shows_the_lines_as_they_are_printed() {
