@@ -15,9 +15,10 @@ use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed, Wanted};
 
 use crate::{
-    endpoint_queue::{Ending, EndpointQueue, Pace},
+    endpoint_queue::{Ending, EndpointQueue},
     kept::Kept,
     merchant::{Merchant, Places},
+    pace::Pace,
     recent_changes::RecentChanges,
     stale::Stale,
 };

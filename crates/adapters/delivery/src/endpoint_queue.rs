@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use quipu_kernel::Timestamp;
 use quipu_webhooks::Owed;
 
-use crate::kept::Kept;
+use crate::{kept::Kept, pace::Pace};
 
 /// The attempts in progress to an endpoint of which nothing is known yet.
 pub(crate) const FIRST_WINDOW: usize = 8;
@@ -21,27 +21,6 @@ const KEPT_QUICK: usize = 2_000;
 const KEPT_UNPROVEN: usize = 64;
 /// After this many fresh deliveries a repeated one has its turn, so that neither kind starves the other.
 const FRESH_IN_A_ROW: u32 = 4;
-
-/// Whether an endpoint is known to answer quickly. Quick ones have queues and places that unproven ones cannot
-/// take, so that dead endpoints delay none that answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// Its last answer was quick.
-    Quick,
-    /// It has not answered yet, or its last answer or failure was slow, or it hung.
-    #[default]
-    Unproven,
-}
-
-impl Pace {
-    pub(crate) const fn is_quick(self) -> bool {
-        matches!(self, Self::Quick)
-    }
-
-    pub(crate) const fn is_unproven(self) -> bool {
-        matches!(self, Self::Unproven)
-    }
-}
 
 /// The end of an attempt, as far as it matters for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

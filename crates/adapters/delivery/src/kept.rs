@@ -1,6 +1,6 @@
 //! The number of deliveries that are kept in memory.
 
-use crate::endpoint_queue::Pace;
+use crate::pace::Pace;
 
 /// How many deliveries an endpoint, a merchant or the node keeps in memory, those in progress included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

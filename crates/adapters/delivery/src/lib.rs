@@ -12,6 +12,7 @@ mod hostile;
 mod in_hand;
 mod kept;
 mod merchant;
+mod pace;
 mod recent_changes;
 mod recorder;
 mod resolver;

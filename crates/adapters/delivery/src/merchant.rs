@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use quipu_webhooks::EndpointId;
 
-use crate::{endpoint_queue::Pace, kept::Kept};
+use crate::{kept::Kept, pace::Pace};
 
 /// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
