@@ -74,15 +74,21 @@ pub(crate) fn hexadecimal(address: SocketAddr) -> String {
     format!("0100007F:{:04X}", address.port())
 }
 
-/// Reads one answer with a Content-Length: its status and body.
+/// Reads the head of one answer, in small letters.
 #[track_caller]
-pub(crate) fn read_answer(stream: &mut TcpStream) -> (u16, String) {
+fn read_head(stream: &mut TcpStream) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         assert!(stream.read_exact(&mut byte).is_ok(), "no answer came");
         head.push(byte[0]);
     }
-    let head = String::from_utf8(head).expect("UTF-8").to_lowercase();
+    String::from_utf8(head).expect("UTF-8").to_lowercase()
+}
+
+/// Reads one answer with a Content-Length: its status and body.
+#[track_caller]
+pub(crate) fn read_answer(stream: &mut TcpStream) -> (u16, String) {
+    let head = read_head(stream);
     let status = head.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
     let mut body = vec![0; length.trim().parse().expect("a number")];
@@ -238,6 +244,20 @@ async fn a_signed_request_is_judged_when_all_of_it_is_there() {
         assert_eq!(status, expected, "{text}");
         world.clock.advance(-dawdles);
     }
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn the_answer_to_head_has_the_length_of_the_one_to_get_and_no_bytes() {
+    let server = Running::start(&World::new());
+    let mut stream = server.connect();
+    stream.write_all(b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+    let (status, whole) = read_answer(&mut stream);
+    stream.write_all(b"HEAD /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+    let head = read_head(&mut stream);
+    assert!(status == 200 && head.starts_with("http/1.1 200"), "{head}");
+    assert!(head.contains(&format!("content-length: {}\r\n", whole.len())), "{head}");
+    is_alive(&mut stream);
     server.stop().await;
 }
 
