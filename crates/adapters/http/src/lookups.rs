@@ -89,7 +89,8 @@ impl Lookups {
             memory.swept = now;
             memory.distrusted.retain(|_, until| *until > now);
         }
-        if memory.distrusted.len() < DISTRUSTED {
+        // One that is listed is renewed, however many others are.
+        if memory.distrusted.len() < DISTRUSTED || memory.distrusted.contains_key(address) {
             memory.distrusted.insert(address.to_owned(), until);
         }
     }
@@ -130,7 +131,9 @@ mod tests {
         }
         lookups.distrust("late", 60, at(49));
         assert!(lookups.distrusts("0", at(49)) && !lookups.distrusts("late", at(49)));
+        lookups.distrust("0", 51, at(49));
         lookups.distrust("late", 60, at(50));
         assert!(lookups.distrusts("late", at(50)), "there is room again");
+        assert!(lookups.distrusts("0", at(50)) && !lookups.distrusts("1", at(50)), "one was renewed");
     }
 }

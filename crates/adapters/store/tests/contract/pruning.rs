@@ -73,7 +73,7 @@ async fn what_is_old_goes_behind_however_many_endpoints(fixture: Fixture) {
     assert_eq!(counts(&store, &last).await, [0, 1, 0, 1]);
     for some in all.chunks(AT_ONCE) {
         let removed = join_all(some.iter().map(|one| store.remove(tenant(1), &one.id, after(1_000)))).await;
-        assert!(removed.iter().all(Result::is_ok));
+        assert!(removed.iter().all(Result::is_ok), "{removed:?}");
     }
     let (now, keep_for) = (after(100_000), Duration::from_millis(98_500));
     while store.prune(now, keep_for, 400).await.expect("pruned") > 0 {}
