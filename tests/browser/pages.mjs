@@ -109,7 +109,7 @@ test('without JavaScript the page says the same and asks the browser to load it 
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
   const page = await visit(payment.payment_page_url, { javaScriptEnabled: false });
   const text = await page.locator('main').innerText();
-  for (const words of ['Waiting for your transfer', '$1,234.56', 'This page refreshes by itself']) {
+  for (const words of ['Waiting for your transfer', '$1,234.56', 'This page refreshes automatically']) {
     assert.ok(text.includes(words), words);
   }
   assert.equal(await page.locator('noscript meta[http-equiv=refresh], meta[http-equiv=refresh]').count(), 1);
