@@ -81,13 +81,16 @@ async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
             }
         }
     }
-    let asked =
-        filters.iter().map(|filter| store.payments(tenant(1), filter, Page::new(100, 0).expect("a page")));
-    for (answer, filter) in join_all(asked).await.into_iter().zip(&filters) {
-        let expected: Vec<_> = all.iter().filter(|payment| matches(payment, filter)).cloned().collect();
-        let (found, total) = answer.expect("read");
-        assert_eq!(total, expected.len() as u64, "{filter:?}");
-        assert_eq!(found, expected, "{filter:?}");
+    let page = Page::new(100, 0).expect("a page");
+    // All at once, those that wait longest for a connection could be refused.
+    for filters in filters.chunks(20) {
+        let asked = filters.iter().map(|filter| store.payments(tenant(1), filter, page));
+        for (answer, filter) in join_all(asked).await.into_iter().zip(filters) {
+            let expected: Vec<_> = all.iter().filter(|payment| matches(payment, filter)).cloned().collect();
+            let (found, total) = answer.expect("read");
+            assert_eq!(total, expected.len() as u64, "{filter:?}");
+            assert_eq!(found, expected, "{filter:?}");
+        }
     }
 }
 

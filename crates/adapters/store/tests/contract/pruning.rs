@@ -71,7 +71,8 @@ async fn what_is_old_goes_behind_however_many_endpoints(fixture: Fixture) {
     let claimed = claim(&store, &last, 2_000, 1).await;
     record(&store, &claimed, 200, 2_000).await;
     assert_eq!(counts(&store, &last).await, [0, 1, 0, 1]);
-    for some in all.chunks(AT_ONCE) {
+    // More at a time could wait for a connection for too long, and be refused.
+    for some in all.chunks(20) {
         let removed = join_all(some.iter().map(|one| store.remove(tenant(1), &one.id, after(1_000)))).await;
         assert!(removed.iter().all(Result::is_ok), "{removed:?}");
     }
