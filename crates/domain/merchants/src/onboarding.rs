@@ -330,10 +330,8 @@ impl Onboarding {
             "role": operator.role.as_str(),
             "expires_at": operator.expires_at,
         });
-        let audit = self
-            .audit(at, actor, "operator.create", None)
-            .about(format!("operator/{}", operator.operator_id))
-            .changing(Value::Null, after);
+        let audit = self.audit(at, actor, "operator.create", None);
+        let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
         self.directory.add_operator(operator.clone(), audit).await?;
         Ok(Issued { record: operator, secret: minted.text })
     }
@@ -347,14 +345,8 @@ impl Onboarding {
     }
 
     /// A line of the audit log about a merchant, if it concerns one, for changes that other crates make too.
-    pub fn audit(
-        &self,
-        at: Timestamp,
-        actor: Actor,
-        action: &str,
-        merchant: Option<MerchantId>,
-    ) -> AuditRecord {
-        AuditRecord::new(self.entropy.as_ref(), at, actor, action, merchant)
+    pub fn audit(&self, at: Timestamp, actor: Actor, action: &str, of: Option<MerchantId>) -> AuditRecord {
+        AuditRecord::new(self.entropy.as_ref(), at, actor, action, of)
     }
 
     fn revocation(
