@@ -140,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_stand_on_one_page_have_names_of_their_own() {
+        let labels =
+            ["reference", "payment-number", "field-purpose", "field-voucher", "field-account-number"];
+        for language in Language::ALL {
+            let names: BTreeSet<_> = labels.iter().map(|label| Words::of(language).say(label)).collect();
+            assert_eq!(names.len(), labels.len(), "{language:?}: {names:?}");
+        }
+    }
+
+    #[test]
     fn no_message_was_left_in_english() {
         let words = |language, key: &str, variables: &BTreeSet<String>| {
             let values: Vec<_> = variables.iter().map(|name| (name.as_str(), "1")).collect();
