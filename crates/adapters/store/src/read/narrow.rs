@@ -32,45 +32,101 @@ impl Range {
     }
 }
 
-/// Narrows a boxed query over `payments` to a tenant and a filter. A range of time is a range of the key, because
-/// identifiers begin with the time they were made at.
+/// Narrows a boxed query over `payments` to a tenant and a filter that names a reference or a customer.
 macro_rules! narrowed {
     ($query:expr, $tenant:expr, $filter:expr) => {{
-        let mut query = $query
-            .filter(crate::schema::payments::merchant_id.eq($tenant.merchant().0))
-            .filter(crate::schema::payments::environment.eq($tenant.environment().as_str()));
-        if let Some(status) = $filter.status {
-            query = query.filter(crate::schema::payments::status.eq(status.as_str()));
+        let (tenant, filter) = ($tenant, $filter);
+        let mut query = $crate::read::narrow::sifted_by_class!($query, filter);
+        if let Some(customer) = filter.customer_id {
+            query = query.filter($crate::schema::payments::customer_id.eq(customer.0));
         }
-        if let Some(kind) = $filter.kind {
-            query = query.filter(crate::schema::payments::kind.eq(kind.as_str()));
+        if let Some(reference) = &filter.merchant_reference {
+            query = query.filter($crate::read::narrow::with_reference!(tenant, reference));
+            $crate::read::narrow::sifted_by_time!(query, filter)
+        } else {
+            query = query
+                .filter($crate::schema::payments::merchant_id.eq(tenant.merchant().0))
+                .filter($crate::schema::payments::environment.eq(tenant.environment().as_str()));
+            $crate::read::narrow::ranged!(query, filter)
         }
-        if let Some(method) = $filter.method {
-            query = query.filter(crate::schema::payments::method.eq(method.as_str()));
-        }
-        if let Some(currency) = &$filter.currency {
-            query = query.filter(crate::schema::payments::currency.eq(currency.as_str()));
-        }
-        if let Some(reference) = &$filter.merchant_reference {
-            query = query.filter(super::narrow::with_reference!($tenant, reference));
-        }
-        if let Some(customer) = $filter.customer_id {
-            query = query.filter(crate::schema::payments::customer_id.eq(customer.0));
-        }
-        if let Some(from) = $filter.created_from {
-            query = query.filter(crate::schema::payments::id.ge(quipu_kernel::PaymentId::lower_bound(from)));
-        }
-        if let Some(to) = $filter.created_to {
-            query = query.filter(crate::schema::payments::id.lt(super::narrow::after(to)));
-        }
-        query
     }};
 }
 
 pub(crate) use narrowed;
 
-/// Whether a payment has this reference. There is one index for payments that hold their reference and one
-/// for the others; an index is used only if the query contains its condition literally.
+/// Narrows a boxed query over `payments` by time, which is a range of the key, because identifiers begin with
+/// the time they were made at.
+macro_rules! ranged {
+    ($query:expr, $filter:expr) => {{
+        let mut query = $query;
+        if let Some(from) = $filter.created_from {
+            query = query.filter($crate::schema::payments::id.ge(quipu_kernel::PaymentId::lower_bound(from)));
+        }
+        if let Some(to) = $filter.created_to {
+            query = query.filter($crate::schema::payments::id.lt($crate::read::narrow::after(to)));
+        }
+        query
+    }};
+}
+
+pub(crate) use ranged;
+
+/// The condition that a column of `payments` compares to a text, written so that no index is used for it.
+macro_rules! sifted {
+    ($query:expr, $column:literal, $is:literal, $value:expr) => {
+        $query.filter(
+            diesel::dsl::sql::<diesel::sql_types::Bool>(concat!("payments.", $column, " || '' ", $is, " "))
+                .bind::<diesel::sql_types::Text, _>($value),
+        )
+    };
+}
+
+pub(crate) use sifted;
+
+/// Narrows a boxed query over `payments` by status, type, method and currency, but uses no index for them.
+///
+/// SQLite has no statistics. It takes a status and a type for a narrower choice than a customer, and reads all
+/// payments that have both.
+macro_rules! sifted_by_class {
+    ($query:expr, $filter:expr) => {{
+        let mut query = $query;
+        if let Some(status) = $filter.status {
+            query = $crate::read::narrow::sifted!(query, "status", "=", status.as_str());
+        }
+        if let Some(kind) = $filter.kind {
+            query = $crate::read::narrow::sifted!(query, "type", "=", kind.as_str());
+        }
+        if let Some(method) = $filter.method {
+            query = $crate::read::narrow::sifted!(query, "method", "=", method.as_str());
+        }
+        if let Some(currency) = &$filter.currency {
+            query = $crate::read::narrow::sifted!(query, "currency", "=", currency.as_str());
+        }
+        query
+    }};
+}
+
+pub(crate) use sifted_by_class;
+
+/// Narrows a boxed query over `payments` by time, but uses no index for it.
+macro_rules! sifted_by_time {
+    ($query:expr, $filter:expr) => {{
+        let mut query = $query;
+        if let Some(from) = $filter.created_from {
+            query =
+                $crate::read::narrow::sifted!(query, "id", ">=", quipu_kernel::PaymentId::lower_bound(from));
+        }
+        if let Some(to) = $filter.created_to {
+            query = $crate::read::narrow::sifted!(query, "id", "<", $crate::read::narrow::after(to));
+        }
+        query
+    }};
+}
+
+pub(crate) use sifted_by_time;
+
+/// Whether a payment is one of a tenant with this reference. There is one index for payments that hold their
+/// reference and one for the others; an index is used only if the query contains its condition literally.
 macro_rules! with_reference {
     ($tenant:expr, $reference:expr) => {{
         use diesel::sql_types::{BigInt, Bool, Text};
@@ -96,4 +152,70 @@ pub(crate) use with_reference;
 /// The least identifier of the millisecond after `at`.
 pub(crate) fn after(at: Timestamp) -> String {
     PaymentId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{
+        Connection as _, ExpressionMethods as _, QueryDsl as _, QueryableByName, RunQueryDsl as _,
+        SqliteConnection, debug_query, sql_query, sqlite::Sqlite,
+    };
+    use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Tenant};
+    use quipu_merchants::Method;
+    use quipu_payments::{PaymentType, Status};
+
+    use super::*;
+    use crate::{migrate, schema::payments};
+
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        detail: String,
+    }
+
+    /// Every filter that names a reference or a customer, with and without each other condition.
+    fn filters() -> Vec<PaymentFilter> {
+        let time = Some(Timestamp::from_millis(1_767_225_600_000));
+        let filter = |bits: u8| PaymentFilter {
+            merchant_reference: (bits & 1 > 0).then(|| "order".to_owned()),
+            customer_id: (bits & 2 > 0).then_some(CustomerId(7)),
+            status: (bits & 4 > 0).then_some(Status::Completed),
+            kind: (bits & 8 > 0).then_some(PaymentType::Deposit),
+            method: (bits & 16 > 0).then_some(Method::Card),
+            currency: (bits & 32 > 0).then_some(Currency::MXN),
+            created_from: time.filter(|_| bits & 64 > 0),
+            created_to: time.filter(|_| bits & 128 > 0),
+        };
+        (0..=u8::MAX).map(filter).filter(names_few).collect()
+    }
+
+    /// The first line of what SQLite would do.
+    fn plan(conn: &mut SqliteConnection, query: &str) -> String {
+        let plan = sql_query(format!("EXPLAIN QUERY PLAN {query}")).load::<Line>(conn);
+        plan.expect("explained").swap_remove(0).detail
+    }
+
+    #[test]
+    fn references_and_customers_are_found_in_their_indexes_whatever_else_is_asked() {
+        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
+        migrate::make_embedded(&mut conn).expect("migrated");
+        let tenant = Tenant::new(MerchantId(1), Environment::Live);
+        for filter in &filters() {
+            let counted = narrowed!(payments::table.count().into_boxed::<Sqlite>(), tenant, filter);
+            let counted = debug_query::<Sqlite, _>(&counted).to_string();
+            let listed =
+                narrowed!(payments::table.select(payments::id).into_boxed::<Sqlite>(), tenant, filter);
+            let listed = listed.order(payments::id.desc()).limit(20).offset(20);
+            let listed = debug_query::<Sqlite, _>(&listed).to_string();
+            for query in [counted, listed] {
+                let plan = plan(&mut conn, &query);
+                let expected = if filter.merchant_reference.is_some() {
+                    "payments_by_id (id=?"
+                } else {
+                    "payments_by_customer (merchant_id=? AND environment=? AND customer_id=?"
+                };
+                assert!(plan.contains(expected), "{plan}: {query}");
+            }
+        }
+    }
 }

@@ -39,6 +39,19 @@ pub(crate) async fn list(
         }
     }
     conn.begin_snapshot().await?;
+    let found = in_snapshot(conn, tenant, filter, page).await?;
+    conn.commit().await?;
+    Ok(found)
+}
+
+/// A page, newest first, and the number of all that match, in a transaction that sees one state of the
+/// database.
+pub(super) async fn in_snapshot(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    page: Page,
+) -> Result<(Vec<Payment>, u64), Fault> {
     let (rows, total) = if names_few(filter) {
         of_few(conn, tenant, filter, page).await?
     } else {
@@ -50,7 +63,6 @@ pub(crate) async fn list(
         };
         (rows, stretches.iter().map(|stretch| stretch.count).sum())
     };
-    conn.commit().await?;
     Ok((payments_of(rows.into_iter())?, total))
 }
 

@@ -11,6 +11,7 @@ use super::{deliveries, receipts};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    keys::Keys,
     rows::{
         chain_place::first_id_of,
         stored::{from_json, parsed},
@@ -185,12 +186,17 @@ async fn alerted(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Opti
     Ok(first!(conn, i64, query)?.map(Timestamp::from_millis))
 }
 
-/// The refunds of a payment.
+/// The refunds of a payment. Their identifiers are found in an index first: for whole rows SQLite would take
+/// the key, and read all refunds of the merchant.
 pub(crate) async fn refunds(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Refund>, Fault> {
-    let query = refunds::table
+    let of_payment = refunds::table
         .filter(refunds::merchant_id.eq(tenant.merchant().0))
         .filter(refunds::environment.eq(tenant.environment().as_str()))
         .filter(refunds::payment_id.eq(id))
+        .select(refunds::id);
+    let found = load!(conn, String, of_payment)?;
+    let query = refunds::table
+        .filter(Keys::of(tenant, "refunds").with("id", found.iter().map(String::as_str)))
         .order(refunds::id.asc())
         .select((
             refunds::id,

@@ -275,8 +275,10 @@ async fn retry_some(
     (selection, after): (&RetrySelection, &str),
     at: Timestamp,
 ) -> Result<Chosen, Fault> {
-    let ids: Option<Vec<&str>> =
-        selection.events.as_ref().map(|events| events.iter().map(EventId::as_str).collect());
+    let ids: Option<Vec<&str>> = selection
+        .events
+        .as_ref()
+        .map(|events| events.iter().map(EventId::as_str).filter(|id| *id > after).collect());
     let failed = Some(DeliveryStatus::Failed);
     macro_rules! chosen {
         () => {{
@@ -288,9 +290,8 @@ async fn retry_some(
                     let keys = keys.with("endpoint_id", [whose.endpoint.as_str()]);
                     query.filter(keys.with("event_id", ids.iter().copied()))
                 }
-                None => query,
+                None => query.filter(deliveries::event_id.gt(after)),
             }
-            .filter(deliveries::event_id.gt(after))
             .order(deliveries::event_id.asc())
             .limit(RETRIED_AT_ONCE)
         }};

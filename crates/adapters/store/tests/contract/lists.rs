@@ -72,10 +72,12 @@ async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
                     filters.push(PaymentFilter { customer_id: Some(somebody), ..plain.clone() });
                     filters.push(PaymentFilter { created_from: Some(after(200)), ..plain.clone() });
                     filters.push(PaymentFilter { created_to: Some(after(300)), ..plain.clone() });
-                    filters.push(PaymentFilter {
-                        merchant_reference: Some("ref-5".to_owned()),
-                        ..plain.clone()
-                    });
+                    let referenced =
+                        PaymentFilter { merchant_reference: Some("ref-5".to_owned()), ..plain.clone() };
+                    filters.push(PaymentFilter { created_from: Some(after(200)), ..referenced.clone() });
+                    filters.push(PaymentFilter { created_to: Some(after(200)), ..referenced.clone() });
+                    filters.push(PaymentFilter { customer_id: Some(somebody), ..referenced.clone() });
+                    filters.push(referenced);
                     filters.push(plain);
                 }
             }

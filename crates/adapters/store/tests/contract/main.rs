@@ -30,6 +30,7 @@ mod own_server;
 mod proxy;
 mod pruning;
 mod sample;
+mod search;
 mod staff;
 mod standby;
 mod tellings;
