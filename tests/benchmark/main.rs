@@ -43,6 +43,7 @@ pub(crate) const MIDDLE_PAGE: &str = "list middle page";
 pub(crate) const MONTH: &str = "list of a month";
 pub(crate) const MONTH_BY_TYPE: &str = "list of a month by type";
 pub(crate) const RARE_CURRENCY: &str = "list by a rare currency";
+pub(crate) const OF_CUSTOMER: &str = "list of a customer by type and status";
 pub(crate) const FIRST_PAGE: &str = "list first page";
 pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
 /// A call without a caller, and one that does little but recognise its caller and count the call.
@@ -146,8 +147,10 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     let ready_milliseconds = begun.elapsed().as_secs_f64() * 1_000.0;
     eprintln!("{name}: {} payments, ready in {ready_milliseconds:.0} ms", plan.payments);
 
-    check_filters(&gateway, plan, &caller).await;
-    over_http(&gateway, plan, &caller, &small, &mut rows);
+    let filtered = filtered_pages(plan, alike(&gateway, &caller).await);
+    check_filters(&gateway, plan, &caller, &filtered).await;
+    let pages = whole_pages(plan).into_iter().chain(filtered).collect();
+    over_http(&gateway, plan, (&caller, &small), pages, &mut rows);
     let peak_mebibytes = process::memory_mebibytes(gateway.pid()).1;
     gateway.check();
     if database == Database::Postgres {
@@ -245,7 +248,7 @@ fn whole_pages(plan: Plan) -> [(&'static str, String); 3] {
 }
 
 /// The pages of filtered lists that are asked for, by name.
-fn filtered_pages(plan: Plan) -> [(&'static str, String); 5] {
+fn filtered_pages(plan: Plan, alike: String) -> [(&'static str, String); 6] {
     let month = format!("created_at_from={}&created_at_to={}", days_ago(200), days_ago(170));
     [
         ("list by type", "type=withdrawal".to_owned()),
@@ -253,13 +256,22 @@ fn filtered_pages(plan: Plan) -> [(&'static str, String); 5] {
         (MONTH, month.clone()),
         (MONTH_BY_TYPE, format!("{month}&type=deposit")),
         (RARE_CURRENCY, "currency=UYU".to_owned()),
+        (OF_CUSTOMER, alike),
     ]
 }
 
-/// A parameter that the gateway does not know is no filter, and what was measured then would be something else.
-async fn check_filters(gateway: &Gateway, plan: Plan, caller: &Caller) {
+/// What selects the payments of one customer that have the type and the status of the customer's first one.
+async fn alike(gateway: &Gateway, caller: &Caller) -> String {
     let client = gateway.anonymous().with_api_key(&caller.key);
-    for (name, query) in filtered_pages(plan) {
+    let payment = client.get(&format!("{LIST}/{}", caller.payments[0])).await.ok();
+    let text = |name: &str| payment["data"][name].as_str().expect("a text").to_owned();
+    format!("customer_id={}&type={}&status={}", payment["data"]["customer_id"], text("type"), text("status"))
+}
+
+/// A parameter that the gateway does not know is no filter, and what was measured then would be something else.
+async fn check_filters(gateway: &Gateway, plan: Plan, caller: &Caller, filtered: &[(&str, String)]) {
+    let client = gateway.anonymous().with_api_key(&caller.key);
+    for (name, query) in filtered {
         let page = client.get(&format!("{LIST}?{query}")).await.ok();
         let (found, total) = (page["data"].as_array().map_or(0, Vec::len), page["total"].as_u64());
         let total = usize::try_from(total.expect("a total")).expect("a number of payments");
@@ -268,7 +280,13 @@ async fn check_filters(gateway: &Gateway, plan: Plan, caller: &Caller) {
     }
 }
 
-fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, rows: &mut Vec<Row>) {
+fn over_http(
+    gateway: &Gateway,
+    plan: Plan,
+    (caller, small): (&Caller, &Caller),
+    pages: Vec<(&'static str, String)>,
+    rows: &mut Vec<Row>,
+) {
     let address = address_of(gateway);
     let account = format!("/api/v1/merchants/{}", caller.merchant_id);
     let mut operations: Vec<(&'static str, Request)> = vec![
@@ -277,7 +295,7 @@ fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, row
         (GET, caller.get()),
         (FIRST_PAGE_SMALL, small.get_path(LIST)),
     ];
-    let pages = whole_pages(plan).into_iter().chain(filtered_pages(plan));
+    let pages = pages.into_iter();
     operations.extend(pages.map(|(name, query)| (name, caller.get_path(&format!("{LIST}?{query}")))));
     operations.extend([
         ("balance", caller.get_path("/api/v1/balance?currency=ARS")),

@@ -156,8 +156,8 @@ impl Chapter {
             let _ = writeln!(
                 text,
                 "- {}: a first page is answered at {:.2} times the rate of a get; a page in the middle takes {:.1} times as long as \
-                 a first one, a month {:.1} times, a month by type {:.1} times, a currency that one payment in {} has {:.1} times \
-                 (one caller).",
+                 a first one, a month {:.1} times, a month by type {:.1} times, a currency that one payment in {} has {:.1} times, \
+                 a customer's of one type and status {:.1} times (one caller).",
                 self.database,
                 self.rate(super::FIRST_PAGE, 1) / self.rate(super::GET, 1),
                 self.median_milliseconds(super::MIDDLE_PAGE) / first,
@@ -165,6 +165,7 @@ impl Chapter {
                 self.median_milliseconds(super::MONTH_BY_TYPE) / first,
                 crate::ceiling::RARE,
                 self.median_milliseconds(super::RARE_CURRENCY) / first,
+                self.median_milliseconds(super::OF_CUSTOMER) / first,
             );
         }
     }
