@@ -19,8 +19,8 @@ use crate::{
     schema::payments,
 };
 
-/// The payments of every merchant and environment that an index finds under one of a tenant's values. The order
-/// of the joins is the order of the loops.
+/// The payments of all merchants that meet a condition, for which there is an index within each merchant and
+/// environment. The order of the joins is the order of the loops.
 macro_rules! of_everyone {
     ($condition:literal) => {
         concat!(
@@ -32,7 +32,7 @@ macro_rules! of_everyone {
     };
 }
 
-/// Whether a payment has this reference, whoever's it is.
+/// Whether a payment has this reference, of whichever merchant.
 macro_rules! with_reference {
     ($reference:expr) => {
         sql::<Bool>(concat!(
@@ -49,7 +49,7 @@ macro_rules! with_reference {
     };
 }
 
-/// Whether a payment is of a customer with this number, whoever's customer it is.
+/// Whether a payment is of the customer with this number, of whichever merchant.
 macro_rules! of_customer {
     ($customer:expr) => {
         sql::<Bool>(concat!("payments.id IN (", of_everyone!("found.customer_id = ")))

@@ -241,6 +241,10 @@ async fn the_log_counts_exactly_what_became_of_each(fixture: Fixture) {
     let newest_first: Vec<_> = pending.iter().map(|event| event.id.clone()).collect();
     assert_eq!(newest_first, [&told[5], &told[4], &told[3], &told[2]].map(Clone::clone));
     assert_eq!((pending[1].next_attempt_at, pending[1].attempts.len()), (Some(due), 1));
+    let created = Period { from: Some(after(4)), to: Some(after(5)) };
+    let filter = LogFilter { status: Some(DeliveryStatus::Pending), created };
+    let (of_period, total) = store.logged(tenant(1), &hears.id, filter, Page::default()).await.expect("read");
+    assert_eq!((of_period.as_slice(), total), (&pending[1..3], 2));
     // The schedule has one gap, so that the second failure is the last.
     let again = claim(&store, &hears, 70_000, 10).await;
     assert_eq!(again.len(), 3, "the sixth is in hand");
