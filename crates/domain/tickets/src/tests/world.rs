@@ -21,6 +21,12 @@ impl Entropy for Counting {
     }
 }
 
+impl From<u8> for Counting {
+    fn from(first: u8) -> Self {
+        Self(AtomicU8::new(first))
+    }
+}
+
 /// Randomness that counts, and numbers for comments.
 pub(crate) struct World {
     entropy: Counting,
