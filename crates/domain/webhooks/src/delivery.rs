@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn no_more_than_a_hundred_attempts_are_kept_and_numbers_go_on() {
         let mut owed = owed();
-        for number in 1..=150 {
+        for number in 1..=150_u32 {
             let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
             let kept: Vec<u32> = outcome.attempts.iter().map(|attempt| attempt.number).collect();
             let first = number.saturating_sub(100) + 1;

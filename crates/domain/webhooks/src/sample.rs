@@ -138,4 +138,37 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_sample_is_of_a_payment_or_ticket_that_has_such_an_event() {
+        for (name, kind, previous, status, version) in [
+            (EventName::PaymentCreated, "deposit", None, "processing", 1),
+            (EventName::PaymentProcessing, "withdrawal", Some("pending"), "processing", 2),
+            (EventName::PaymentCompleted, "deposit", Some("processing"), "completed", 2),
+            (EventName::PaymentFailed, "deposit", Some("processing"), "failed", 2),
+            (EventName::PaymentCancelled, "withdrawal", Some("pending"), "cancelled", 2),
+            (EventName::PaymentRefunded, "deposit", Some("completed"), "refunded", 3),
+            (EventName::PayoutCreated, "withdrawal", None, "pending", 1),
+            (EventName::PayoutCompleted, "withdrawal", Some("processing"), "completed", 3),
+            (EventName::PayoutFailed, "withdrawal", Some("processing"), "failed", 3),
+        ] {
+            let shown = payment(name, NOON)["payment"].take();
+            let told =
+                json!([shown["type"], shown["previous_status"], shown["status"], shown["status_version"]]);
+            assert_eq!(told, json!([kind, previous, status, version]), "{name:?}");
+            assert_eq!(shown["failure"].is_object(), status == "failed", "{name:?}");
+            assert_eq!(shown["refunded_amount"] == shown["amount"], status == "refunded", "{name:?}");
+            assert_eq!(shown["customer_data"]["payout"].is_object(), kind == "withdrawal", "{name:?}");
+        }
+        for (name, status, is_resolved) in [
+            (EventName::TicketCreated, "open", false),
+            (EventName::TicketUpdated, "in_progress", false),
+            (EventName::TicketCommentAdded, "in_progress", false),
+            (EventName::TicketResolved, "resolved", true),
+            (EventName::TicketClosed, "closed", true),
+        ] {
+            let shown = ticket(name, NOON);
+            assert_eq!((&shown["status"], shown["resolved_at"].is_string()), (&json!(status), is_resolved));
+        }
+    }
 }
