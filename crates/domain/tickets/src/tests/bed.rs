@@ -198,16 +198,16 @@ impl FileStore for Files {
     }
 
     async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
-        let mut shelf = self.shelf();
-        if let Some(trouble) = shelf.troubles.get(&upload.id) {
+        let mut held = self.shelf();
+        if let Some(trouble) = held.troubles.get(&upload.id) {
             return Err(trouble.clone());
         }
         if let Some(arrival) = &upload.arrival {
             return Ok(arrival.clone());
         }
-        shelf.made += 1;
-        let object = format!("{}/{}", upload.id, shelf.made);
-        shelf.objects.insert(object.clone());
+        held.made += 1;
+        let object = format!("{}/{}", upload.id, held.made);
+        held.objects.insert(object.clone());
         Ok(Arrival { object, size: 5 })
     }
 
@@ -231,10 +231,10 @@ impl FileStore for Files {
     }
 
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
-        let mut shelf = self.shelf();
+        let mut held = self.shelf();
         let begin = format!("{}/", upload.id);
-        shelf.objects.retain(|object| !object.starts_with(&begin) || kept == Some(object.as_str()));
-        shelf.swept.push((upload.id.clone(), kept.map(str::to_owned)));
+        held.objects.retain(|object| !object.starts_with(&begin) || kept == Some(object.as_str()));
+        held.swept.push((upload.id.clone(), kept.map(str::to_owned)));
         Ok(())
     }
 
