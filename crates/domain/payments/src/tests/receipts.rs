@@ -1,6 +1,6 @@
 //! What staff do with money that did not fit its payment.
 
-use quipu_kernel::{Currency, Page, PaymentId};
+use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route};
 use serde_json::json;
 
@@ -19,9 +19,9 @@ fn doing(world: &World) -> Doing<'_> {
     Doing { entropy: &*world.entropy, at: START, actor }
 }
 
-/// A statement says that `units` arrived for the payment of this reference.
-fn arrives(world: &World, reference: &str, units: i64, name: &str) -> Heard {
-    let event = RailEvent {
+/// The event that `units` arrived for the payment of this reference.
+fn money(reference: &str, units: i64, name: &str) -> RailEvent {
+    RailEvent {
         id: name.to_owned(),
         kind: RailEventKind::Completed,
         rail_reference: reference.to_owned(),
@@ -30,10 +30,18 @@ fn arrives(world: &World, reference: &str, units: i64, name: &str) -> Heard {
         occurred_at: None,
         code: None,
         message: None,
-    };
+    }
+}
+
+fn hearing(world: &World) -> HearRail {
     let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
-    let hear = HearRail::new(store.clone(), store, clock, entropy);
-    ready(hear.run_statement_entry("simulator", &event)).expect("heard")
+    HearRail::new(store.clone(), store, clock, entropy)
+}
+
+/// A statement says that `units` arrived for the payment of this reference.
+fn arrives(world: &World, reference: &str, units: i64, name: &str) -> Heard {
+    let event = money(reference, units, name);
+    ready(hearing(world).run_statement_entry("simulator", &event)).expect("heard")
 }
 
 fn parked(world: &World) -> Vec<Receipt> {
@@ -98,6 +106,7 @@ fn the_fee_follows_from_what_arrived_and_never_exceeds_it() {
         let state = payment.state();
         assert_eq!(state.status, Status::Completed);
         assert_eq!((state.received_amount, state.fee.get()), (Some(amount(400)), expected), "{now:?}");
+        assert_eq!(payment.net_amount(), 400 - expected);
     }
 }
 
@@ -119,6 +128,26 @@ fn money_of_the_amount_that_a_person_booked_is_further_money() {
     let (world, payment) = accepted(spei(), 400, vec![spei()]);
     let second = arrives(&world, payment.id().as_str(), 400, "second");
     assert_eq!(second, Heard::Parked(ParkReason::Contradiction));
+}
+
+#[test]
+fn money_that_no_balance_can_take_waits_for_a_person_and_is_heard_once() {
+    for from_statement in [true, false] {
+        let world = World::new();
+        let id = world.created(&deposit()).id().clone();
+        world.fund(Currency::MXN, MAX_MINOR);
+        let hears = |name: &str| {
+            if from_statement {
+                return arrives(&world, id.as_str(), 100_000, name);
+            }
+            ready(hearing(&world).run("simulator", &money(id.as_str(), 100_000, name))).expect("heard")
+        };
+        assert_eq!(hears("first"), Heard::Parked(ParkReason::Unbookable));
+        assert_eq!(hears("first"), Heard::Known);
+        assert_eq!(world.store.payment(&id).status(), Status::Processing);
+        let [receipt] = &parked(&world)[..] else { panic!("one receipt") };
+        assert_eq!((receipt.payment_id.as_ref(), receipt.reason), (Some(&id), ParkReason::Unbookable));
+    }
 }
 
 #[test]

@@ -20,8 +20,8 @@ use super::world::{
 };
 use crate::{
     Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, HearRail, IssuedInstructions, Payment,
-    PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
-    payment::changes::postponed,
+    PaymentType, RailEvent, RailEventKind, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment,
+    Status, Submission, payment::changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -216,6 +216,37 @@ fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
     assert_eq!((expired.status(), expired.state().version), (Status::Expired, 2));
     assert_eq!(world.store.due(&id), None);
     assert_eq!(expired.state().failure.as_ref().map(|failure| failure.code.as_str()), Some("EXPIRED"));
+}
+
+#[test]
+fn a_rail_that_has_more_to_report_is_asked_again_when_it_says() {
+    let report = |payment: &Payment, kind, again| {
+        let event = RailEvent {
+            id: format!("{kind:?}"),
+            kind,
+            rail_reference: payment.id().as_str().to_owned(),
+            amount: Some(payment.terms().amount),
+            currency: Some(payment.terms().currency),
+            occurred_at: None,
+            code: None,
+            message: None,
+        };
+        RailStatus::Events(vec![event], again)
+    };
+    let mut rail = issuing(DueAction::Ask);
+    rail.expect_ask()
+        .times(1)
+        .returning(move |payment| report(payment, RailEventKind::Completed, Some(later(60))));
+    rail.expect_ask().times(1).returning(|_| RailStatus::Events(Vec::new(), Some(later(90))));
+    rail.expect_ask().times(1).returning(move |payment| report(payment, RailEventKind::Completed, None));
+    let world = World::with_rail(rail);
+    let id = world.created(&deposit()).id().clone();
+    assert_eq!(attend(&world, &id).status(), Status::Completed);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(60), action: DueAction::Ask }));
+    attend(&world, &id);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(90), action: DueAction::Ask }));
+    assert_eq!(attend(&world, &id).state().version, 2, "it reports nothing new");
+    assert_eq!(world.store.due(&id), None);
 }
 
 #[test]

@@ -1,0 +1,36 @@
+//! Alerts about payments that nothing has been heard of for too long.
+
+use quipu_commit::{Queue, WorkInHand};
+use quipu_merchants::Method;
+
+use super::world::{START, TENANT, World, deposit, ready, standing};
+use crate::{Alert, Payment, PaymentType, RaiseAlert, Status};
+
+/// The work of looking at a payment.
+fn look_at(payment: &Payment) -> WorkInHand {
+    WorkInHand {
+        queue: Queue::REDIRECTPAY_ALERT,
+        tenant: TENANT,
+        subject: payment.id().as_str().to_owned(),
+        action: String::new(),
+        due: START,
+        attempts: 1,
+        turn: 0,
+    }
+}
+
+#[test]
+fn only_a_payment_that_is_still_processing_raises_an_alert() {
+    let world = World::new();
+    let raise = RaiseAlert::new(world.store.clone(), world.store.clone(), world.clock.clone());
+    let open = world.created(&deposit());
+    let alert = ready(raise.attend(&look_at(&open))).expect("looked at");
+    assert_eq!(alert, Some(Alert { payment_id: open.id().clone(), at: START }));
+    for status in [Status::Completed, Status::Failed, Status::Cancelled] {
+        let ended = standing(PaymentType::Deposit, Method::Spei, status, false);
+        world.store.add_payment(ended.clone());
+        assert_eq!(ready(raise.attend(&look_at(&ended))).expect("looked at"), None, "{status:?}");
+    }
+    let nothing = WorkInHand { subject: "no payment".to_owned(), ..look_at(&open) };
+    assert_eq!(ready(raise.attend(&nothing)).expect("looked at"), None);
+}
