@@ -6,11 +6,16 @@ use std::sync::{
 };
 
 use quipu_kernel::{Page, StoreError};
+use serde_json::json;
 
-use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
+use super::{
+    settle::{attend, issuing},
+    world::{MockBank, START, World, bank_asked_after, creation, deposit, ready},
+};
 use crate::{
-    Capacity, CreateError, CrossTenantReads as _, Failure, Happening, Instructed, IssuedInstructions,
-    ParkReason, Payment, RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
+    Capacity, CreateError, CrossTenantReads as _, DueAction, Failure, Happening, Instructed, Instructions,
+    IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter, Reservation, Reserved,
+    Status, Submission, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
@@ -117,4 +122,39 @@ fn a_refusal_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
 fn a_refusal_of_what_has_failed_meanwhile_agrees() {
     assert_eq!(refused_after(Trigger::Fail), (Status::Failed, Vec::new()));
     assert_eq!(refused_after(Trigger::Expire), (Status::Expired, Vec::new()));
+}
+
+#[test]
+fn a_deposit_whose_call_had_no_certain_outcome_is_given_its_instructions_later() {
+    let given = || {
+        let details = json!({ "voucher_details": { "reference": "7", "barcode": "7", "expires_at": null } });
+        serde_json::from_value::<Instructions>(details).expect("instructions")
+    };
+    for answer in [RailStatus::Pending, RailStatus::NotFound] {
+        let mut rail = issuing(DueAction::Ask);
+        rail.expect_ask().times(3).returning(move |_| answer.clone());
+        rail.expect_instruct().times(1).returning(|_| Instructed::Unknown);
+        rail.expect_instruct().times(1).returning(move |_| Instructed::Given(Box::new(given())));
+        let world = World::with_rail(rail);
+        let id = world.created(&deposit()).id().clone();
+        assert!(attend(&world, &id).awaits_instructions());
+        assert_eq!(attend(&world, &id).state().instructions, given());
+        assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+        // It is only asked about from now on: another call would be one too many.
+        assert_eq!(attend(&world, &id).status(), Status::Processing);
+    }
+}
+
+#[test]
+fn a_deposit_whose_call_had_no_certain_outcome_fails_if_the_rail_refuses_it_later() {
+    let mut rail = issuing(DueAction::Ask);
+    rail.expect_ask().returning(|_| RailStatus::NotFound);
+    rail.expect_instruct().times(1).returning(|_| {
+        Instructed::Rejected(Failure { code: "RAIL_REJECTED".to_owned(), message: String::new() })
+    });
+    let world = World::with_rail(rail);
+    let id = world.created(&deposit()).id().clone();
+    let failed = attend(&world, &id);
+    let code = failed.state().failure.as_ref().map(|failure| failure.code.as_str());
+    assert_eq!((failed.status(), code), (Status::Failed, Some("RAIL_REJECTED")));
 }

@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use quipu_kernel::Page;
+use quipu_kernel::{Environment, Page, Tenant};
+use quipu_merchants::Method;
 
 use super::{
     settle::{arrived, attend, issuing},
-    world::{START, TENANT, World, deposit, ready},
+    world::{START, TENANT, World, deposit, ready, standing},
 };
 use crate::{
-    CrossTenantReads as _, DueAction, Failure, Happening, HearRail, Payment, PlayScheme, RailStatus,
-    ReceiptFilter, SchemeDecision, Status, Trigger,
+    CrossTenantReads as _, DueAction, Failure, Happening, HearRail, Payment, PaymentReads, PaymentType,
+    PlayScheme, RailStatus, ReceiptFilter, SchemeDecision, Status, Terms, Trigger,
 };
 
 fn scheme(world: &World) -> PlayScheme {
@@ -21,6 +22,37 @@ fn scheme(world: &World) -> PlayScheme {
 
 fn parked(world: &World) -> u64 {
     ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read").1
+}
+
+#[test]
+fn a_payer_completes_or_declines_a_payment_that_waits() {
+    for (decision, status, code) in [
+        (SchemeDecision::Approve, Status::Completed, None),
+        (SchemeDecision::Decline, Status::Failed, Some(Failure::DECLINED)),
+    ] {
+        let world = World::new();
+        let id = world.created(&deposit()).id().clone();
+        ready(scheme(&world).run(TENANT, &id, decision)).expect("no error");
+        let payment = world.store.payment(&id);
+        let failure = payment.state().failure.as_ref().map(|failure| failure.code.as_str());
+        assert_eq!((payment.status(), failure), (status, code));
+    }
+}
+
+#[test]
+fn no_payer_of_the_live_environment_plays_a_scheme() {
+    let live = Tenant::new(TENANT.merchant(), Environment::Live);
+    for decision in [SchemeDecision::Approve, SchemeDecision::Decline, SchemeDecision::Leave] {
+        let world = World::new();
+        let played = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
+        let terms = Terms { tenant: live, ..played.terms().clone() };
+        let payment = Payment::restore(terms, played.state().clone());
+        world.store.add_payment(payment.clone());
+        ready(scheme(&world).run(live, payment.id(), decision)).expect("no error");
+        let found = ready(PaymentReads::payment(&*world.store, live, payment.id())).expect("read");
+        assert_eq!(found, Some(payment), "{decision:?}");
+        assert_eq!(world.store.rows().commits.len(), 1, "nothing after the payment itself: {decision:?}");
+    }
 }
 
 #[test]
