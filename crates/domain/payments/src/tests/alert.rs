@@ -1,9 +1,13 @@
 //! Alerts about payments that nothing has been heard of for too long.
 
-use quipu_commit::{Queue, WorkInHand};
-use quipu_merchants::Method;
+use std::time::Duration;
 
-use super::world::{START, TENANT, World, deposit, ready, standing};
+use quipu_commit::{Queue, WorkInHand};
+use quipu_kernel::Currency;
+use quipu_merchants::Method;
+use serde_json::json;
+
+use super::world::{START, TENANT, World, deposit, ready, standing, with, withdrawal};
 use crate::{Alert, Payment, PaymentType, RaiseAlert, Status};
 
 /// The work of looking at a payment.
@@ -17,6 +21,25 @@ fn look_at(payment: &Payment) -> WorkInHand {
         attempts: 1,
         turn: 0,
     }
+}
+
+#[test]
+fn redirectpay_deposits_are_looked_at_six_hours_later_and_no_others() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    let redirected = world.created(&with(deposit(), &json!({"method": "redirectpay", "currency": "LKR"})));
+    let others = [
+        world.created(&with(deposit(), &json!({"merchant_reference": "another"}))),
+        world.created(&with(withdrawal(), &json!({"merchant_reference": "a third"}))),
+    ];
+    let due = |payment: &Payment| {
+        let queue = world.store.queue();
+        let contents = queue.contents();
+        let work = contents.work_of(Queue::REDIRECTPAY_ALERT, TENANT, payment.id().as_str());
+        work.map(|(_, due)| due)
+    };
+    assert_eq!(due(&redirected), Some(START.plus(Duration::from_hours(6))));
+    assert_eq!(others.each_ref().map(due), [None, None]);
 }
 
 #[test]
