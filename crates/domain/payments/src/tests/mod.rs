@@ -18,6 +18,7 @@ mod movements;
 mod overtaken;
 mod payout;
 mod receipts;
+mod recipient;
 mod scheme;
 mod settle;
 mod store;
