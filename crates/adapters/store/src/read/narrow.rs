@@ -32,7 +32,8 @@ impl Range {
     }
 }
 
-/// Narrows a boxed query over `payments` to a tenant and a filter that names a reference or a customer.
+/// Narrows a boxed query over `payments` to a tenant and a filter that names a reference or a customer. A
+/// reference is looked for among the tenant's, so that condition names the tenant.
 macro_rules! narrowed {
     ($query:expr, $tenant:expr, $filter:expr) => {{
         let (tenant, filter) = ($tenant, $filter);
