@@ -26,6 +26,8 @@ mod lock;
 mod mark;
 mod migrate;
 mod neighbours;
+#[cfg(test)]
+mod plans;
 mod points;
 mod pruned;
 mod query;

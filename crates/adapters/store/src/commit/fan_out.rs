@@ -308,27 +308,15 @@ impl DeliveryRows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use diesel::{Connection as _, QueryableByName, debug_query, sql_query, sql_types::Text, sqlite::Sqlite};
     use quipu_kernel::{Environment, MerchantId};
 
     use super::*;
-    use crate::migrate;
-
-    #[derive(QueryableByName)]
-    struct Line {
-        #[diesel(sql_type = Text)]
-        detail: String,
-    }
+    use crate::plans::Plans;
 
     #[test]
     fn what_payments_named_is_not_searched_for_those_who_hear_of_every_payment() {
-        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
-        migrate::make_embedded(&mut conn).expect("migrated");
         let tenant = Tenant::new(MerchantId(1), Environment::Live);
-        let query = debug_query::<Sqlite, _>(&subscribed_in_file!(tenant)).to_string();
-        let plan: Vec<Line> =
-            sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut conn).expect("explained");
-        let plan: Vec<_> = plan.into_iter().map(|line| line.detail).collect();
+        let plan = Plans::new().of(&subscribed_in_file!(tenant));
         assert_eq!(plan.len(), 1, "{plan:?}");
         assert!(
             plan[0].contains("webhook_endpoints_by_creation (merchant_id=? AND environment=? AND source=?)"),

@@ -157,22 +157,13 @@ pub(crate) fn after(at: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use diesel::{
-        Connection as _, ExpressionMethods as _, QueryDsl as _, QueryableByName, RunQueryDsl as _,
-        SqliteConnection, debug_query, sql_query, sqlite::Sqlite,
-    };
+    use diesel::{ExpressionMethods as _, QueryDsl as _, sqlite::Sqlite};
     use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Tenant};
     use quipu_merchants::Method;
     use quipu_payments::{PaymentType, Status};
 
     use super::*;
-    use crate::{migrate, schema::payments};
-
-    #[derive(QueryableByName)]
-    struct Line {
-        #[diesel(sql_type = diesel::sql_types::Text)]
-        detail: String,
-    }
+    use crate::{plans::Plans, schema::payments};
 
     /// Every filter that names a reference or a customer, with and without each other condition.
     fn filters() -> Vec<PaymentFilter> {
@@ -190,32 +181,22 @@ mod tests {
         (0..=u8::MAX).map(filter).filter(names_few).collect()
     }
 
-    /// The first line of what SQLite would do.
-    fn plan(conn: &mut SqliteConnection, query: &str) -> String {
-        let plan = sql_query(format!("EXPLAIN QUERY PLAN {query}")).load::<Line>(conn);
-        plan.expect("explained").swap_remove(0).detail
-    }
-
     #[test]
     fn references_and_customers_are_found_in_their_indexes_whatever_else_is_asked() {
-        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
-        migrate::make_embedded(&mut conn).expect("migrated");
+        let mut plans = Plans::new();
         let tenant = Tenant::new(MerchantId(1), Environment::Live);
         for filter in &filters() {
             let counted = narrowed!(payments::table.count().into_boxed::<Sqlite>(), tenant, filter);
-            let counted = debug_query::<Sqlite, _>(&counted).to_string();
             let listed =
                 narrowed!(payments::table.select(payments::id).into_boxed::<Sqlite>(), tenant, filter);
             let listed = listed.order(payments::id.desc()).limit(20).offset(20);
-            let listed = debug_query::<Sqlite, _>(&listed).to_string();
-            for query in [counted, listed] {
-                let plan = plan(&mut conn, &query);
+            for plan in [plans.of(&counted), plans.of(&listed)] {
                 let expected = if filter.merchant_reference.is_some() {
                     "payments_by_id (id=?"
                 } else {
                     "payments_by_customer (merchant_id=? AND environment=? AND customer_id=?"
                 };
-                assert!(plan.contains(expected), "{plan}: {query}");
+                assert!(plan[0].contains(expected), "{plan:?}: {filter:?}");
             }
         }
     }

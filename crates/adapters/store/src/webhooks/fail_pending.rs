@@ -138,33 +138,16 @@ async fn count_as(conn: &mut Connection, whose: &Whose, word: &'static str, by: 
 
 #[cfg(test)]
 mod tests {
-    use diesel::{
-        Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection,
-        connection::SimpleConnection as _, debug_query, sql_query,
-    };
-
     use super::*;
-
-    #[derive(QueryableByName)]
-    struct Line {
-        #[diesel(sql_type = Text)]
-        detail: String,
-    }
+    use crate::plans::Plans;
 
     #[test]
     fn what_ended_long_ago_is_not_searched() {
-        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
-        let tables = include_str!("../../../../../migrations/sqlite/2026-11-21-000003_webhooks/up.sql");
-        conn.batch_execute("CREATE TABLE merchants (id INTEGER)").expect("made");
-        conn.batch_execute(tables).expect("made");
+        let mut plans = Plans::new();
         let (error, endpoint, before, disabled_at, limit) = ("", "", "", 0, &1);
-        let held = debug_query::<Sqlite, _>(&FailHeld { error, endpoint, before, disabled_at }).to_string();
-        let some =
-            debug_query::<Sqlite, _>(&FailSome { error, endpoint, before, disabled_at, limit }).to_string();
-        for (statement, index) in [(held, "deliveries_in_hand"), (some, "deliveries_waiting")] {
-            let explain = format!("EXPLAIN QUERY PLAN {statement}");
-            let plan: Vec<Line> = sql_query(explain).load(&mut conn).expect("explained");
-            let plan: Vec<_> = plan.into_iter().map(|line| line.detail).collect();
+        let held = plans.of(&FailHeld { error, endpoint, before, disabled_at });
+        let some = plans.of(&FailSome { error, endpoint, before, disabled_at, limit });
+        for (plan, index) in [(held, "deliveries_in_hand"), (some, "deliveries_waiting")] {
             assert!(plan.iter().any(|line| line.contains(index)), "{plan:?}");
             assert!(!plan.iter().any(|line| line.contains("deliveries_key")), "{plan:?}");
         }

@@ -325,3 +325,31 @@ async fn retry_some(
     let is_full = i64::try_from(chosen.len()).is_ok_and(|count| count == RETRIED_AT_ONCE);
     Ok(Chosen { retried: u64::try_from(retried).unwrap_or(0), last: chosen.pop().filter(|_| is_full) })
 }
+
+#[cfg(test)]
+mod tests {
+    use diesel::sqlite::Sqlite;
+    use quipu_kernel::{Environment, MerchantId};
+    use quipu_merchants::Period;
+
+    use super::*;
+    use crate::plans::Plans;
+
+    #[test]
+    fn pending_and_failed_deliveries_of_a_period_are_found_without_the_others() {
+        let mut plans = Plans::new();
+        let at = Timestamp::from_millis(1_767_225_600_000);
+        let tenant = Tenant::new(MerchantId(1), Environment::Live);
+        let endpoint = EndpointId::restore("an endpoint".to_owned());
+        let created = Period { from: Some(at), to: Some(at) };
+        let within = "merchant_id=? AND environment=? AND endpoint_id=? AND event_id";
+        for (status, index) in [
+            (DeliveryStatus::Pending, format!("deliveries_key ({within}=?)")),
+            (DeliveryStatus::Failed, format!("deliveries_failed ({within}>? AND event_id<?)")),
+        ] {
+            let all = deliveries::table.count().into_boxed::<Sqlite>();
+            let plan = plans.of(&narrowed!(all, tenant, endpoint, Some(status), created));
+            assert!(plan[0].contains(&index), "{plan:?}");
+        }
+    }
+}
