@@ -34,8 +34,8 @@ const RETRIED_AT_ONCE: i64 = 2_000;
 const RETRYING: Duration = Duration::from_secs(5);
 
 /// Narrows a boxed query over `deliveries` to an endpoint and a filter. The identifier of an event begins
-/// with its time, so a period is a range of the key. Pending deliveries are found in one of two small indexes,
-/// and their period is written so that no index fits it: SQLite would read all deliveries of the period.
+/// with its time, so a period is a range of the key. Pending deliveries are found in one of two small
+/// indexes.
 macro_rules! narrowed {
     ($query:expr, $tenant:expr, $endpoint:expr, $status:expr, $created:expr) => {{
         let mut query = $query
@@ -56,25 +56,12 @@ macro_rules! narrowed {
             Some(status) => query = query.filter(deliveries::status.eq(code(status))),
             None => {}
         }
-        let from = $created.from.map(EventId::lower_bound);
-        let after = $created.to.map(|to| {
-            EventId::lower_bound(Timestamp::from_millis(to.millis().saturating_add(1)))
-        });
-        if $status == Some(DeliveryStatus::Pending) {
-            let compared = |from: &'static str, id: String| diesel::dsl::sql::<Bool>(from).bind::<Text, _>(id);
-            if let Some(from) = from {
-                query = query.filter(compared("event_id || '' >= ", from));
-            }
-            if let Some(after) = after {
-                query = query.filter(compared("event_id || '' < ", after));
-            }
-        } else {
-            if let Some(from) = from {
-                query = query.filter(deliveries::event_id.ge(from));
-            }
-            if let Some(after) = after {
-                query = query.filter(deliveries::event_id.lt(after));
-            }
+        if let Some(from) = $created.from {
+            query = query.filter(deliveries::event_id.ge(EventId::lower_bound(from)));
+        }
+        if let Some(to) = $created.to {
+            let after = Timestamp::from_millis(to.millis().saturating_add(1));
+            query = query.filter(deliveries::event_id.lt(EventId::lower_bound(after)));
         }
         query
     }};
@@ -341,12 +328,20 @@ mod tests {
         let at = Timestamp::from_millis(1_767_225_600_000);
         let tenant = Tenant::new(MerchantId(1), Environment::Live);
         let endpoint = EndpointId::restore("an endpoint".to_owned());
-        let created = Period { from: Some(at), to: Some(at) };
         let within = "merchant_id=? AND environment=? AND endpoint_id=? AND event_id";
-        for (status, index) in [
-            (DeliveryStatus::Pending, format!("deliveries_key ({within}=?)")),
-            (DeliveryStatus::Failed, format!("deliveries_failed ({within}>? AND event_id<?)")),
+        let pending = format!("deliveries_key ({within}=?)");
+        for (status, from, to, index) in [
+            (DeliveryStatus::Pending, Some(at), None, pending.clone()),
+            (DeliveryStatus::Pending, None, Some(at), pending.clone()),
+            (DeliveryStatus::Pending, Some(at), Some(at), pending),
+            (
+                DeliveryStatus::Failed,
+                Some(at),
+                Some(at),
+                format!("deliveries_failed ({within}>? AND event_id<?)"),
+            ),
         ] {
+            let created = Period { from, to };
             let all = deliveries::table.count().into_boxed::<Sqlite>();
             let plan = plans.of(&narrowed!(all, tenant, endpoint, Some(status), created));
             assert!(plan[0].contains(&index), "{plan:?}");
