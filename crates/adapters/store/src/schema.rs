@@ -517,7 +517,5 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
-diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
 diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);
 diesel::allow_tables_to_appear_in_same_query!(webhook_endpoints, deliveries);

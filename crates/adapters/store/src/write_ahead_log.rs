@@ -191,14 +191,14 @@ impl WriteAheadLog {
             Some(others) => self.end_of(others) + CHECKSUM_AT as u64,
             None => LOG_HEADER - CHECKSUM as u64,
         };
-        let (mut checksum, mut frames) = ([0; CHECKSUM], Vec::new());
+        let mut checksum = [0; CHECKSUM];
         if !self.read(&mut checksum, before)? {
             return Ok(false);
         }
         let mut checksum = checksum_in(&checksum);
         while known < end.frames {
             let count = usize::try_from(end.frames - known).map_or(IN_A_READ, |left| left.min(IN_A_READ));
-            frames.resize(self.frame * count, 0);
+            let mut frames = vec![0; self.frame * count];
             if !self.read(&mut frames, self.end_of(known))? {
                 return Ok(false);
             }
@@ -234,21 +234,19 @@ impl WriteAheadLog {
         }
         let mut salt = Salt::default();
         salt.copy_from_slice(&first[32..40]);
-        Ok(Some(End { salt, frames: native(&first[16..20]).into() }))
+        let frames = u32::from_ne_bytes([first[16], first[17], first[18], first[19]]);
+        Ok(Some(End { salt, frames: frames.into() }))
     }
 }
 
 /// A checksum, continued over pairs of numbers.
 fn continued((mut one, mut other): Checksum, bytes: &[u8]) -> Checksum {
-    for pair in bytes.chunks_exact(8) {
-        one = one.wrapping_add(native(&pair[..4])).wrapping_add(other);
-        other = other.wrapping_add(native(&pair[4..])).wrapping_add(one);
+    let (pairs, _) = bytes.as_chunks();
+    for &[a, b, c, d, e, f, g, h] in pairs {
+        one = one.wrapping_add(u32::from_ne_bytes([a, b, c, d])).wrapping_add(other);
+        other = other.wrapping_add(u32::from_ne_bytes([e, f, g, h])).wrapping_add(one);
     }
     (one, other)
-}
-
-fn native(bytes: &[u8]) -> u32 {
-    bytes.try_into().map_or(0, u32::from_ne_bytes)
 }
 
 /// Reads a checksum as it is stored.

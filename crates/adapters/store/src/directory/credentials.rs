@@ -1,18 +1,18 @@
 //! v2 credentials.
 
-use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, Queryable};
+use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::{DirectoryError, HmacCredential, KeyEnvelope};
 
 use super::{
-    merchants::{self, MerchantRow},
+    merchants,
     revoke::{revoke, revoke_all},
 };
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     rows::stored::{from_json, parsed, to_json},
-    schema::{hmac_credentials as credentials, merchants as merchant_rows},
+    schema::hmac_credentials as credentials,
 };
 
 /// A credential's row, column by column.
@@ -54,12 +54,6 @@ impl CredentialRow {
     }
 }
 
-fn envelope(
-    (credential, merchant): (CredentialRow, MerchantRow),
-) -> Result<KeyEnvelope<HmacCredential>, Fault> {
-    Ok(KeyEnvelope { key: credential.into_credential()?, merchant: merchant.into_merchant()? })
-}
-
 /// Adds a credential, unless its tenant has the greatest number of active ones. The merchant is locked, so
 /// that the count is right however many are added at the same time.
 pub(super) async fn add(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
@@ -91,11 +85,13 @@ pub(super) async fn of_merchant(
     merchant: MerchantId,
 ) -> Result<Vec<KeyEnvelope<HmacCredential>>, Fault> {
     let query = credentials::table
-        .inner_join(merchant_rows::table.on(merchant_rows::id.eq(credentials::merchant_id)))
         .filter(credentials::merchant_id.eq(merchant.0))
-        .order((credentials::created_at.desc(), credentials::credential_id.desc()))
-        .select((credentials::all_columns, merchant_rows::all_columns));
-    load!(conn, (CredentialRow, MerchantRow), query)?.into_iter().map(envelope).collect()
+        .order((credentials::created_at.desc(), credentials::credential_id.desc()));
+    let rows = load!(conn, CredentialRow, query)?;
+    let Some(merchant) = merchants::find(conn, merchant).await? else { return Ok(Vec::new()) };
+    let envelope =
+        |row: CredentialRow| Ok(KeyEnvelope { key: row.into_credential()?, merchant: merchant.clone() });
+    rows.into_iter().map(envelope).collect()
 }
 
 /// The credential with this identifier, with its merchant.
@@ -103,11 +99,10 @@ pub(super) async fn find(
     conn: &mut Connection,
     credential_id: &str,
 ) -> Result<Option<KeyEnvelope<HmacCredential>>, Fault> {
-    let query = credentials::table
-        .inner_join(merchant_rows::table.on(merchant_rows::id.eq(credentials::merchant_id)))
-        .filter(credentials::credential_id.eq(credential_id))
-        .select((credentials::all_columns, merchant_rows::all_columns));
-    first!(conn, (CredentialRow, MerchantRow), query)?.map(envelope).transpose()
+    let query = credentials::table.filter(credentials::credential_id.eq(credential_id));
+    let Some(row) = first!(conn, CredentialRow, query)? else { return Ok(None) };
+    let merchant = merchants::find(conn, MerchantId(row.merchant_id)).await?;
+    merchant.map(|merchant| Ok(KeyEnvelope { key: row.into_credential()?, merchant })).transpose()
 }
 
 /// Revokes a credential; answers whether it was active until now.

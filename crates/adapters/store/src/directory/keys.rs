@@ -1,18 +1,18 @@
 //! API keys.
 
-use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, Queryable};
+use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::{ApiKeyRecord, ApiVersion, DirectoryError, KeyEnvelope, Scopes};
 
 use super::{
-    merchants::{self, MerchantRow},
+    merchants,
     revoke::{revoke, revoke_all},
 };
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     rows::stored::{from_json, parsed, to_json},
-    schema::{api_keys, merchants as merchant_rows},
+    schema::api_keys,
 };
 
 /// A key's row, column by column.
@@ -101,21 +101,13 @@ pub(super) enum By {
 
 /// The key that is looked for, with its merchant.
 pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, Fault> {
-    macro_rules! found {
-        ($condition:expr) => {
-            api_keys::table
-                .inner_join(merchant_rows::table.on(merchant_rows::id.eq(api_keys::merchant_id)))
-                .filter($condition)
-                .select((api_keys::all_columns, merchant_rows::all_columns))
-        };
-    }
     let row = match by {
-        By::Hash(hash) => first!(conn, (KeyRow, MerchantRow), found!(api_keys::hash.eq(&hash)))?,
-        By::Id(id) => first!(conn, (KeyRow, MerchantRow), found!(api_keys::key_id.eq(&id)))?,
+        By::Hash(hash) => first!(conn, KeyRow, api_keys::table.filter(api_keys::hash.eq(&hash)))?,
+        By::Id(id) => first!(conn, KeyRow, api_keys::table.filter(api_keys::key_id.eq(&id)))?,
     };
-    let envelope = row
-        .map(|(key, merchant)| Ok(KeyEnvelope { key: key.into_key()?, merchant: merchant.into_merchant()? }));
-    envelope.transpose()
+    let Some(row) = row else { return Ok(None) };
+    let merchant = merchants::find(conn, MerchantId(row.merchant_id)).await?;
+    merchant.map(|merchant| Ok(KeyEnvelope { key: row.into_key()?, merchant })).transpose()
 }
 
 /// Revokes a key; answers whether it was active until now.

@@ -17,7 +17,7 @@ use crate::{
 /// A merchant's row, column by column.
 #[derive(Debug, Queryable, Insertable)]
 #[diesel(table_name = merchants, treat_none_as_default_value = false)]
-pub(super) struct MerchantRow {
+struct MerchantRow {
     id: i64,
     name: String,
     api_version: String,
