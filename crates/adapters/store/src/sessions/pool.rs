@@ -54,8 +54,9 @@ const UNCOMPILED: &str = "SET jit = off;";
 
 /// Without statistics the planner takes every index that begins with merchant and environment for as good as
 /// the right one, and reads a merchant's whole history to find one row. The server analyses a table by itself
-/// only after a minute or so; until then this statement does. Neither the test nor the analysis waits for a
-/// lock, nor its commit for a standby: statistics need not survive.
+/// only after a minute or so; until then this statement does, if the table's file has grown since the last
+/// time: the server's count of changes may be seconds old. Neither the test nor the analysis waits for a lock,
+/// nor its commit for a standby: statistics need not survive.
 const ANALYSE_WHILE_YOUNG: &str = "DO $$
     DECLARE young TEXT;
     BEGIN
@@ -65,7 +66,9 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
                     to_regclass('kept_answers'), to_regclass('nonces'), to_regclass('events'),
                     to_regclass('deliveries'), to_regclass('work'),
                     to_regclass('tickets'))
-                AND reltuples < 10000 AND (reltuples < 1000 OR pg_stat_get_mod_since_analyze(oid) > reltuples)
+                AND CASE WHEN reltuples < 1000
+                    THEN reltuples < 0 OR pg_relation_size(oid) > relpages * current_setting('block_size')::BIGINT
+                    ELSE reltuples < 10000 AND pg_stat_get_mod_since_analyze(oid) > reltuples END
         LOOP
             EXECUTE 'ANALYZE (SKIP_LOCKED) ' || young;
         END LOOP;

@@ -264,7 +264,7 @@ async fn server_of(conn: &mut AsyncPgConnection) -> Result<Server, diesel::resul
 
 async fn process_of(conn: &mut AsyncPgConnection) -> Result<Process, diesel::result::Error> {
     let query = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) * 1000000 AS BIGINT) AS since
-        FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        FROM pg_stat_get_activity(pg_backend_pid())";
     sql_query(query).get_result(conn).await
 }
 
