@@ -84,11 +84,11 @@ pub(super) async fn of_merchant(
     conn: &mut Connection,
     merchant: MerchantId,
 ) -> Result<Vec<KeyEnvelope<HmacCredential>>, Fault> {
+    let Some(merchant) = merchants::find(conn, merchant).await? else { return Ok(Vec::new()) };
     let query = credentials::table
-        .filter(credentials::merchant_id.eq(merchant.0))
+        .filter(credentials::merchant_id.eq(merchant.id.0))
         .order((credentials::created_at.desc(), credentials::credential_id.desc()));
     let rows = load!(conn, CredentialRow, query)?;
-    let Some(merchant) = merchants::find(conn, merchant).await? else { return Ok(Vec::new()) };
     let envelope =
         |row: CredentialRow| Ok(KeyEnvelope { key: row.into_credential()?, merchant: merchant.clone() });
     rows.into_iter().map(envelope).collect()
