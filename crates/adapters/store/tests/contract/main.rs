@@ -35,3 +35,4 @@ mod staff;
 mod standby;
 mod tellings;
 mod together;
+mod young;
