@@ -60,16 +60,42 @@ pub(crate) fn send(
 }
 
 async fn call_so_often(address: SocketAddr, count: usize, request: Request) -> io::Result<()> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let (mut outgoing, mut incoming) = (Vec::with_capacity(2_048), Vec::with_capacity(65_536));
+    let mut connection = Connection::open(address, request).await?;
     for _ in 0..count {
-        outgoing.clear();
-        request(&mut outgoing);
-        stream.write_all(&outgoing).await?;
-        read_answer(&mut stream, &mut incoming).await?;
+        connection.call().await?;
     }
     Ok(())
+}
+
+/// A kept-alive connection that carries one request after another, each of which must be answered with a success.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    request: Request,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr, request: Request) -> io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            request,
+            outgoing: Vec::with_capacity(2_048),
+            incoming: Vec::with_capacity(65_536),
+        })
+    }
+
+    /// Sends the next request and reads its whole answer. Says when it was sent.
+    pub(crate) async fn call(&mut self) -> io::Result<Instant> {
+        self.outgoing.clear();
+        (self.request)(&mut self.outgoing);
+        let sent = Instant::now();
+        self.stream.write_all(&self.outgoing).await?;
+        read_answer(&mut self.stream, &mut self.incoming).await?;
+        Ok(sent)
+    }
 }
 
 /// Presses on one address until the time is over. Anything but a success ends the benchmark: refusals are
@@ -113,16 +139,10 @@ async fn call_until(
     end: Instant,
     request: Request,
 ) -> io::Result<Histogram<u64>> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
+    let mut connection = Connection::open(address, request).await?;
     let mut latency = microseconds();
-    let (mut outgoing, mut incoming) = (Vec::with_capacity(2_048), Vec::with_capacity(65_536));
     loop {
-        outgoing.clear();
-        request(&mut outgoing);
-        let sent = Instant::now();
-        stream.write_all(&outgoing).await?;
-        read_answer(&mut stream, &mut incoming).await?;
+        let sent = connection.call().await?;
         let answered = Instant::now();
         if answered >= end {
             return Ok(latency);

@@ -20,6 +20,7 @@ mod support;
 mod uploads;
 mod viewers;
 mod workload;
+mod writing;
 
 use std::{
     net::SocketAddr,
@@ -151,6 +152,7 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     check_filters(&gateway, plan, &caller, &filtered).await;
     let pages = whole_pages(plan).into_iter().chain(filtered).collect();
     over_http(&gateway, plan, (&caller, &small), pages, &mut rows);
+    rows.extend(writing::rates(&gateway, &caller, plan));
     let peak_mebibytes = process::memory_mebibytes(gateway.pid()).1;
     gateway.check();
     if database == Database::Postgres {

@@ -7,6 +7,7 @@ use quipu_tests::Database;
 
 use crate::{
     beside::Ratio, deliveries, fairness, locked, overload, support, uploads, viewers, viewers::Watching,
+    writing,
 };
 
 /// One measurement.
@@ -166,6 +167,15 @@ impl Chapter {
                 crate::ceiling::RARE,
                 self.median_milliseconds(super::RARE_CURRENCY) / first,
                 self.median_milliseconds(super::OF_CUSTOMER) / first,
+            );
+            let [one, many, most] = super::CALLERS
+                .map(|callers| self.rate(writing::FIRST_PAGE, callers) / self.rate(writing::GET, callers));
+            let _ = writeln!(
+                text,
+                "- {}: while the merchant creates {} payments a second, its first page is answered at {one:.2}, {many:.2} and \
+                 {most:.2} times the rate of a get (1, 32 and 128 callers).",
+                self.database,
+                writing::A_SECOND,
             );
         }
     }
