@@ -20,7 +20,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time::Instant,
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{
     connect::Resolve,
@@ -236,6 +236,16 @@ pub(crate) struct Changing {
     pub(crate) asked: AtomicUsize,
 }
 
+impl Changing {
+    pub(crate) const fn new(answers: Vec<Vec<IpAddr>>) -> Self {
+        Self { answers, asked: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn always(address: IpAddr) -> Self {
+        Self::new(vec![vec![address]])
+    }
+}
+
 #[async_trait]
 impl Resolve for Changing {
     async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
@@ -244,27 +254,34 @@ impl Resolve for Changing {
     }
 }
 
-/// A TLS receiver with a certificate for `name`; returns its port and the roots that trust its certificate.
-async fn tls_receiver(name: &str) -> (u16, RootCertStore) {
+/// A TLS receiver with a certificate for `name` that offers these protocols and passes each connection to
+/// `serve`; returns its port and the roots that trust its certificate.
+pub(crate) async fn tls_receiver<F, Fut>(name: &str, protocols: &[&[u8]], serve: F) -> (u16, RootCertStore)
+where
+    F: Fn(TlsStream<TcpStream>) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).expect("a root");
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .expect("a configuration");
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
     let port = listener.local_addr().expect("bound").port();
     tokio::spawn(async move {
         while let Ok((connection, _)) = listener.accept().await {
-            if let Ok(mut connection) = acceptor.accept(connection).await {
-                let _ = read_request(&mut connection).await;
-                let _ = answer_ok(&mut connection).await;
+            // A kernel that waits for more to send does not know of virtual time.
+            let _ = connection.set_nodelay(true);
+            if let Ok(connection) = acceptor.accept(connection).await {
+                tokio::spawn(serve(connection));
             }
         }
     });
@@ -277,9 +294,12 @@ pub(crate) async fn answer_ok(to: &mut (impl AsyncWrite + Unpin)) -> io::Result<
 
 #[tokio::test]
 async fn only_a_good_certificate_for_the_right_name_is_believed() {
-    let (port, roots) = tls_receiver("shop.test").await;
-    let home =
-        || Changing { answers: vec![vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]], asked: AtomicUsize::new(0) };
+    let serve = |mut connection| async move {
+        let _ = read_request(&mut connection).await;
+        let _ = answer_ok(&mut connection).await;
+    };
+    let (port, roots) = tls_receiver("shop.test", &[], serve).await;
+    let home = || Changing::always(Ipv4Addr::LOCALHOST.into());
     let believing = SenderSettings { roots, resolver: Arc::new(home()), ..settings(true) };
     let unbelieving = SenderSettings { resolver: Arc::new(home()), ..settings(true) };
     for (settings, name, good) in [

@@ -12,6 +12,8 @@ mod hostile;
 mod in_hand;
 mod kept;
 mod merchant;
+#[cfg(test)]
+mod over_http2;
 mod pace;
 mod recent_changes;
 mod recorder;

@@ -36,7 +36,8 @@ const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
 const MOST_READ: usize = 64 * 1024;
 /// The most bytes of an answer's head that are read; no receiver needs more.
 const LARGEST_HEAD: u32 = 32 * 1024;
-/// The most preliminary answers (1xx) in one exchange.
+/// The most preliminary answers (1xx) in one exchange over HTTP/1. Over HTTP/2 the client tells of none, and
+/// only the time of the exchange limits them.
 const MOST_PRELIMINARIES: usize = 8;
 /// How long an idle connection is kept: a little less than the five seconds after which common servers close
 /// it, so that a delivery seldom meets a connection that is being closed.

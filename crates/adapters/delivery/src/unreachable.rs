@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -13,37 +13,62 @@ use std::{
 use async_trait::async_trait;
 use quipu_webhooks::SendProblem;
 use tokio::{
-    io::AsyncWriteExt as _,
     net::{TcpListener, TcpSocket, TcpStream},
     time::{Instant, timeout},
 };
 
 use crate::{
     connect::Resolve,
-    hostile::{Changing, answer_ok, read_request, receiver, send, settings},
+    hostile::{Changing, answer_ok, read_request, send, settings},
     sender::{Sender, SenderSettings},
 };
 
-#[tokio::test]
-async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
+/// The port of a listener at a private address, and how often it was reached.
+async fn private_listener() -> (u16, Arc<AtomicUsize>) {
     let reached = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&reached);
-    let port = receiver(move |mut connection: TcpStream| {
-        counting.fetch_add(1, Ordering::Relaxed);
-        async move { connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            counting.fetch_add(1, Ordering::Relaxed);
+            let _ = answer_ok(&mut connection).await;
+        }
     });
-    let port = port.await;
+    (port, reached)
+}
+
+/// An address that is public by its form, but assigned to nobody, so that no packet arrives anywhere.
+const PUBLIC: IpAddr = IpAddr::V6(Ipv6Addr::new(0x3f00, 0, 0, 0, 0, 0, 0, 1));
+
+/// A name is public whenever it is judged, and private at the next look-up.
+#[tokio::test(start_paused = true)]
+async fn the_address_that_is_judged_is_the_address_that_is_dialled() {
+    let (port, reached) = private_listener().await;
     let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    // A documentation address is refused as well, and there is no public address without a server for this
-    // test, so the first answer is mixed.
-    let public: IpAddr = "93.184.215.14".parse().expect("an address");
-    let resolver =
-        Changing { answers: vec![vec![public, private], vec![private]], asked: AtomicUsize::new(0) };
+    let changing = [vec![PUBLIC], vec![private]].into_iter().cycle().take(6).collect();
+    let resolver = Arc::new(Changing::new(changing));
+    let asked = Arc::clone(&resolver);
+    let sender = Sender::new(SenderSettings { resolver, ..settings(false) }).expect("a sender");
+    for attempt in 1..=6 {
+        let sent = send(&sender, &format!("http://rebound.test:{port}/")).await;
+        let is_refused = sent == Err((SendProblem::AddressNotAllowed, None));
+        assert_eq!(is_refused, attempt % 2 == 0, "{attempt}: {sent:?}");
+        assert_eq!(asked.asked.load(Ordering::Relaxed), attempt, "one look-up for each attempt");
+    }
+    assert_eq!(reached.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn one_private_address_among_public_ones_spoils_all() {
+    let (port, reached) = private_listener().await;
+    let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let resolver = Changing::new(vec![vec![PUBLIC, private], vec![private, PUBLIC]]);
     let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(false) });
     let sender = sender.expect("a sender");
     let not_allowed = Err((SendProblem::AddressNotAllowed, None));
     for _ in 0..3 {
-        assert_eq!(send(&sender, &format!("http://rebound.test:{port}/")).await, not_allowed);
+        assert_eq!(send(&sender, &format!("http://mixed.test:{port}/")).await, not_allowed);
     }
     for host in
         ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "localhost", "[64:ff9b::7f00:1]"]
@@ -56,7 +81,7 @@ async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
 
 #[tokio::test]
 async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
-    let resolver = Changing { answers: vec![vec![]], asked: AtomicUsize::new(0) };
+    let resolver = Changing::new(vec![vec![]]);
     let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
     let sent = send(&sender.expect("a sender"), "http://nobody.test/").await;
     assert_eq!(sent, Err((SendProblem::NotResolved, None)));
@@ -94,7 +119,7 @@ async fn an_address_that_swallows_connections_leaves_time_for_the_next() {
     });
     let full = swallow(swallowing, port).await;
     let addresses = vec![swallowing.into(), answering.into()];
-    let resolver = Changing { answers: vec![addresses], asked: AtomicUsize::new(0) };
+    let resolver = Changing::new(vec![addresses]);
     let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
     let sent = send(&sender.expect("a sender"), &format!("http://half-dead.test:{port}/")).await;
     assert_eq!(sent.map(|answer| answer.status), Ok(200));
@@ -110,7 +135,7 @@ async fn an_address_that_refuses_takes_no_time_from_one_that_swallows() {
         [(vec![refusing, refusing, refusing, refusing, swallowing], 5.0), (vec![swallowing, refusing], 2.5)]
     {
         let answers = vec![addresses.into_iter().map(IpAddr::V4).collect()];
-        let resolver = Changing { answers, asked: AtomicUsize::new(0) };
+        let resolver = Changing::new(answers);
         let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
         let begun = Instant::now();
         let sent = send(&sender.expect("a sender"), &format!("http://dead.test:{port}/")).await;
