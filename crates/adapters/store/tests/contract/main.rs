@@ -22,6 +22,7 @@ mod ledger;
 mod lists;
 mod locked;
 mod meanwhile;
+mod named;
 mod nodes;
 mod once;
 mod outages;
