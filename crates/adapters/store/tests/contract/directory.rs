@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
     Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
@@ -27,6 +27,7 @@ on_every_store! {
     routes_are_replaced_whole,
     a_number_names_one_beneficiary_of_one_tenant,
     a_merchant_of_v2_gets_no_api_key,
+    a_switch_leaves_no_key_of_those_that_are_issued_at_once,
     unknown_merchants_are_not_found,
 }
 
@@ -299,11 +300,29 @@ async fn a_number_names_one_beneficiary_of_one_tenant(fixture: Fixture) {
     assert_eq!((page.len(), total), (0, 0));
 }
 
-async fn a_merchant_of_v2_gets_no_api_key(fixture: Fixture) {
-    let store = opened(&fixture).await;
+async fn switch_to_v2(store: &AnyDirectory) {
     let before = store.merchant(MerchantId(1)).await.expect("read").expect("there");
     let change = MerchantChange { after: Merchant { api_version: ApiVersion::V2, ..before.clone() }, before };
     store.switch_version(change, Vec::new(), START, audit("merchant.switch")).await.expect("switched");
+}
+
+async fn a_switch_leaves_no_key_of_those_that_are_issued_at_once(fixture: Fixture) {
+    let (one, other) = (opened(&fixture).await, fixture.directory().await);
+    let issuing = (0..20).map(|number| {
+        let store = if number % 2 == 0 { &one } else { &other };
+        store.add_api_key(key(&number.to_string(), 1), audit("api_key.create"))
+    });
+    let (issued, ()) = join(join_all(issuing), switch_to_v2(&one)).await;
+    let added = issued.iter().filter(|outcome| outcome.is_ok()).count();
+    let keys = other.api_keys(MerchantId(1)).await.expect("read");
+    assert_eq!(keys.len(), added, "{issued:?}");
+    let active: Vec<_> = keys.iter().filter(|key| key.revoked_at.is_none()).map(|key| &key.key_id).collect();
+    assert!(active.is_empty(), "{active:?}");
+}
+
+async fn a_merchant_of_v2_gets_no_api_key(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    switch_to_v2(&store).await;
     let refused = store.add_api_key(key("k-v2", 1), audit("api_key.issue")).await;
     assert!(matches!(refused, Err(DirectoryError::Conflict(_))), "{refused:?}");
 }
