@@ -9,6 +9,7 @@ mod database;
 pub mod draft;
 mod eventually;
 mod gateway;
+mod memory;
 mod merchant;
 mod metrics;
 pub mod provider;

@@ -63,6 +63,13 @@ impl Delivery {
 pub enum Behaviour {
     /// This status with these headers (each with its line's end) and this body.
     Answer(u16, String, String),
+    /// With these bytes, after which the connection is closed.
+    Bytes(Vec<u8>),
+    /// With this beginning, and then with the same again and again as long as somebody reads, after a pause
+    /// each time.
+    Endless(String, String, Duration),
+    /// With this beginning, after which the connection is reset.
+    Reset(String),
     /// Not at all.
     Hang,
 }
@@ -178,6 +185,21 @@ async fn serve(connection: TcpStream, book: Arc<Mutex<Book>>) -> std::io::Result
                 let answer =
                     format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
                 connection.write_all(answer.as_bytes()).await?;
+            }
+            Behaviour::Bytes(bytes) => {
+                connection.write_all(&bytes).await?;
+                return connection.shutdown().await;
+            }
+            Behaviour::Endless(beginning, again, pause) => {
+                connection.write_all(beginning.as_bytes()).await?;
+                loop {
+                    connection.write_all(again.as_bytes()).await?;
+                    tokio::time::sleep(pause).await;
+                }
+            }
+            Behaviour::Reset(beginning) => {
+                connection.write_all(beginning.as_bytes()).await?;
+                return connection.get_ref().set_zero_linger();
             }
             Behaviour::Hang => tokio::time::sleep(Duration::from_hours(1)).await,
         }

@@ -10,13 +10,6 @@ const BYTES: usize = 10_485_760;
 /// How much more memory the gateway may take meanwhile, in KiB.
 const MOST_KIB: u64 = 64 * 1024;
 
-/// A line of `/proc/<pid>/status`, in KiB.
-fn memory(gateway: &Gateway, line: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.pid())).expect("a process");
-    let found = status.lines().find_map(|text| text.strip_prefix(line)).expect("the line is there");
-    found.trim().trim_end_matches(" kB").parse().expect("a number")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_files_at_once_take_little_memory() {
     let gateway = Gateway::start(Database::Sqlite).await;
@@ -29,9 +22,8 @@ async fn a_hundred_files_at_once_take_little_memory() {
     let mut file = PIXEL.to_vec();
     file.resize(BYTES, 7);
     let file: &'static [u8] = file.leak();
-    let before = memory(&gateway, "VmRSS:");
-    // From here on the peak counts anew.
-    std::fs::write(format!("/proc/{}/clear_refs", gateway.pid()), "5").expect("the peak can be forgotten");
+    let before = gateway.memory();
+    gateway.forget_peak();
     let client = http_client();
     let mut sending = JoinSet::new();
     for url in urls {
@@ -43,7 +35,7 @@ async fn a_hundred_files_at_once_take_little_memory() {
         merchant.create(&draft::deposit_mxn(5)).await;
     }
     assert_eq!(sending.join_all().await, [200; FILES]);
-    let grown = memory(&gateway, "VmHWM:").saturating_sub(before);
+    let grown = gateway.peak().saturating_sub(before);
     assert!(grown < MOST_KIB, "memory grew by {grown} KiB");
     gateway.assert_no_panic();
 }
