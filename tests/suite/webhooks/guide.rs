@@ -10,7 +10,7 @@ use quipu_tests::{
 };
 use serde_json::json;
 
-use super::endpoint;
+use super::{endpoint, guides_rust};
 
 on_both_databases!(
     the_guides_snippets_verify_what_arrives,
@@ -40,7 +40,10 @@ async fn one_delivery(database: Database) -> (Gateway, String, Delivery) {
 fn run(program: &mut Command, secret: &str, delivery: &Delivery) -> String {
     let input = json!({ "secret": secret, "headers": delivery.headers, "body": delivery.body }).to_string();
     let program = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let mut child = program.spawn().expect("the program can be run");
+    let child = program.spawn();
+    let mut child = child.unwrap_or_else(|error| {
+        panic!("{} cannot be run ({error}); `make test` installs it", program.get_program().display())
+    });
     child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
     let output = child.wait_with_output().expect("it ends");
     String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
@@ -74,12 +77,15 @@ fn as_cgi_names(name: &str) -> String {
     name.split('-').map(capital).collect::<Vec<_>>().join("-")
 }
 
-fn exists(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-}
-
 async fn the_guides_snippets_verify_what_arrives(database: Database) {
     let (_gateway, secret, delivery) = one_delivery(database).await;
+    python_verifies(&secret, &delivery);
+    javascript_verifies(&secret, &delivery);
+    php_verifies(&secret, &delivery);
+    rust_verifies(&secret, &delivery);
+}
+
+fn python_verifies(secret: &str, delivery: &Delivery) {
     let python = format!(
         "{}\nimport json, sys\ngiven = json.load(sys.stdin)\n\
          print(str(verify(given['secret'], given['headers'], given['body'].encode())).lower())",
@@ -90,8 +96,11 @@ async fn the_guides_snippets_verify_what_arrives(database: Database) {
         command.args(["-c", &python]);
         command
     };
-    assert_verifies("python", program, &secret, &delivery);
-    assert_refuses_the_unsigned("python", program, &secret, &delivery);
+    assert_verifies("python", program, secret, delivery);
+    assert_refuses_the_unsigned("python", program, secret, delivery);
+}
+
+fn javascript_verifies(secret: &str, delivery: &Delivery) {
     let javascript = format!(
         "{}\nconst given = JSON.parse(require('node:fs').readFileSync(0));\n\
          console.log(verify(given.secret, given.headers, Buffer.from(given.body)));",
@@ -102,36 +111,54 @@ async fn the_guides_snippets_verify_what_arrives(database: Database) {
         command.args(["-e", &javascript]);
         command
     };
-    assert_verifies("javascript", program, &secret, &delivery);
-    assert_refuses_the_unsigned("javascript", program, &secret, &delivery);
-    if exists("php") {
-        let php = format!(
-            "{}\n$given = json_decode(stream_get_contents(STDIN), true);\n\
-             echo verify($given['secret'], $given['headers'], $given['body']) ? 'true' : 'false';",
-            snippet("php")
-        );
-        let program = || {
-            let mut command = Command::new("php");
-            command.args(["-r", &php]);
-            command
-        };
-        assert_verifies("php", program, &secret, &delivery);
-        // Under CGI and FPM, getallheaders() makes names of the server's variables.
-        let mut of_cgi = delivery.clone();
-        of_cgi.headers =
-            delivery.headers.iter().map(|(name, value)| (as_cgi_names(name), value.clone())).collect();
-        assert_verifies("php", program, &secret, &of_cgi);
-        assert_refuses_the_unsigned("php", program, &secret, &delivery);
+    assert_verifies("javascript", program, secret, delivery);
+    assert_refuses_the_unsigned("javascript", program, secret, delivery);
+}
+
+fn php_verifies(secret: &str, delivery: &Delivery) {
+    let php = format!(
+        "{}\n$given = json_decode(stream_get_contents(STDIN), true);\n\
+         echo verify($given['secret'], $given['headers'], $given['body']) ? 'true' : 'false';",
+        snippet("php")
+    );
+    let program = || {
+        let mut command = Command::new("php");
+        command.args(["-r", &php]);
+        command
+    };
+    assert_verifies("php", program, secret, delivery);
+    // Under CGI and FPM, getallheaders() makes names of the server's variables.
+    let mut of_cgi = delivery.clone();
+    of_cgi.headers =
+        delivery.headers.iter().map(|(name, value)| (as_cgi_names(name), value.clone())).collect();
+    assert_verifies("php", program, secret, &of_cgi);
+    assert_refuses_the_unsigned("php", program, secret, delivery);
+}
+
+fn rust_verifies(secret: &str, delivery: &Delivery) {
+    assert!(include_str!("guides_rust.rs").contains(snippet("rust")), "the tests have another function");
+    let headers = signature_of(delivery);
+    assert!(guides_rust::believes(secret, &headers, delivery.body.as_bytes()));
+    assert!(!guides_rust::believes(secret, &headers, b"{}"));
+    for missing in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        let mut unsigned = headers.clone();
+        unsigned.remove(missing);
+        assert!(!guides_rust::believes(secret, &unsigned, delivery.body.as_bytes()), "without {missing}");
     }
+}
+
+fn signature_of(delivery: &Delivery) -> http::HeaderMap {
+    let mut headers = http::HeaderMap::new();
+    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        headers.insert(name, delivery.header(name).parse().expect("a value"));
+    }
+    headers
 }
 
 async fn public_libraries_verify_what_arrives(database: Database) {
     let (_gateway, secret, delivery) = one_delivery(database).await;
     let theirs = standardwebhooks::Webhook::new(&secret).expect("a secret");
-    let mut headers = http::HeaderMap::new();
-    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
-        headers.insert(name, delivery.header(name).parse().expect("a value"));
-    }
+    let headers = signature_of(&delivery);
     theirs.verify(delivery.body.as_bytes(), &headers).expect("the Rust library believes it");
     assert!(theirs.verify(b"{}", &headers).is_err());
 

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod guide;
+mod guides_rust;
 mod hostile;
 mod in_request;
 mod kills;
