@@ -1,6 +1,7 @@
 //! The contract of every port, run whole on both databases; and on the store in memory as far as it has the ports.
 
 mod apart;
+mod asked;
 mod backup;
 mod chain;
 mod claims;
@@ -17,6 +18,7 @@ mod failover;
 mod faults;
 mod fixture;
 mod groups;
+mod hints;
 mod histories;
 mod ledger;
 mod lists;
@@ -30,6 +32,7 @@ mod owed;
 mod own_server;
 mod proxy;
 mod pruning;
+mod read_only;
 mod sample;
 mod search;
 mod staff;
