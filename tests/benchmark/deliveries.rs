@@ -27,9 +27,11 @@ use crate::{
 
 pub(crate) const PLAIN: &str = "create deposit, no webhook";
 pub(crate) const HEARD: &str = "create deposit, one webhook";
-pub(crate) const BACKLOG: &str = "deliver what is left at the end";
+const BACKLOG: &str = "deliver what is left at the end";
+/// Where deliveries kept up with creations there is no rate.
+const NO_BACKLOG: &str = "deliver what is left at the end: nothing is left";
 pub(crate) const DRAIN: &str = "deliver a backlog";
-pub(crate) const ARRIVAL: &str = "answer to arrival, 20 payments a second";
+const ARRIVAL: &str = "from sending a creation to arrival, 20 payments a second";
 
 /// The log of an endpoint that has as many deliveries as the merchant has payments in the other measurements.
 pub(crate) const LOG: &str = "webhook log: first page";
@@ -40,7 +42,7 @@ const LOG_DEEP: &str = "webhook log: from 500,000 on";
 /// How many payments the latency is measured with.
 const TIMED: u32 = 400;
 
-/// All rows of one database, and the most memory the gateway had, in mebibytes.
+/// All rows of one database, and the most memory that any of the gateway's processes had, in mebibytes.
 pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let receiver = Ear::open();
     let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
@@ -51,13 +53,11 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let (quiet, hearing) = (caller_of(&quiet).await, caller_of(&told).await);
     let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
     let rest = receiver.catch_up(BACKLOG, total(&told).await).await;
-    // Where deliveries kept up with creations nothing is left, and that has no rate.
-    if rest.per_second > 0.0 {
-        rows.push(rest);
-    }
+    rows.push(if rest.per_second > 0.0 { rest } else { Row { operation: NO_BACKLOG, ..rest } });
     rows.push(arrivals(ARRIVAL, &receiver, &told).await);
+    let mut peak = peak_of(&gateway);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
-    let peak = process::memory_mebibytes(gateway.pid()).1;
+    peak = peak.max(peak_of(&gateway));
     let _all_of_them = drain(&receiver, &mut gateway, &told, plan.payments).await;
     let log = format!("/api/v1/webhooks/{}/events", endpoint["id"].as_str().expect("an id"));
     for (operation, filter) in [
@@ -74,7 +74,12 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
         let (per_second, latency) = (outcome.per_second, outcome.latency);
         rows.push(Row { operation, callers: 1, per_second, latency, cost: None });
     }
-    (rows, peak)
+    (rows, peak.max(peak_of(&gateway)))
+}
+
+/// The most memory that the gateway's present process had, in mebibytes.
+pub(crate) fn peak_of(gateway: &Gateway) -> f64 {
+    process::memory_mebibytes(gateway.pid()).1
 }
 
 /// Every payment tells of its creation.
@@ -92,23 +97,21 @@ async fn drain(ear: &Ear, gateway: &mut Gateway, merchant: &Merchant, count: usi
     ear.catch_up(DRAIN, total(&merchant.moved_to(gateway)).await).await
 }
 
-/// From the answer to a creation until its event arrives, at 20 payments a second.
+/// From the sending of a creation until its event arrives, at 20 payments a second.
 pub(crate) async fn arrivals(operation: &'static str, ear: &Ear, merchant: &Merchant) -> Row {
     ear.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let mut answered = HashMap::new();
+    let mut sent = HashMap::new();
     let mut beat = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..TIMED {
         beat.tick().await;
         let draft = draft::deposit_mxn(100);
+        sent.insert(draft["merchant_reference"].as_str().expect("a reference").to_owned(), Instant::now());
         merchant.create(&draft).await;
-        answered
-            .insert(draft["merchant_reference"].as_str().expect("a reference").to_owned(), Instant::now());
     }
     let mut latency: Histogram<u64> = load::microseconds();
-    for (reference, at) in answered {
+    for (reference, at) in sent {
         let came = ear.arrival_of(&reference).await;
-        let micros = u64::try_from(came.saturating_duration_since(at).as_micros()).unwrap_or(u64::MAX);
-        latency.saturating_record(micros.max(1));
+        latency.saturating_record(u64::try_from((came - at).as_micros()).unwrap_or(u64::MAX).max(1));
     }
     eprintln!(
         "{operation}: p50 {} µs, p99 {} µs",
@@ -161,7 +164,9 @@ impl Ear {
         let per_second = f64::from(left) / begun.elapsed().as_secs_f64();
         eprintln!("{operation}: {left} in {:.1?}, {per_second:.0}/s", begun.elapsed());
         let mut latency = load::microseconds();
-        latency.saturating_record(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
+        if left > 0 {
+            latency.saturating_record(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
+        }
         Row { operation, callers: 0, per_second, latency, cost: None }
     }
 

@@ -1,5 +1,5 @@
 //! How long a healthy endpoint waits beside three bad ones, to each of which thousands of deliveries are
-//! owed: one never answers, one refuses, one sends its answer a byte a second.
+//! owed: one never answers, one answers with an error, one sends its answer a byte a second.
 
 use std::{net::Ipv4Addr, time::Duration};
 
@@ -12,13 +12,13 @@ use tokio::{
 
 use crate::{
     Plan, address_of, caller_of,
-    deliveries::{Ear, arrivals, total},
+    deliveries::{Ear, arrivals, peak_of, total},
     load,
     report::Row,
 };
 
-pub(crate) const ALONE: &str = "answer to arrival, alone";
-pub(crate) const BESIDE: &str = "answer to arrival, beside three bad endpoints";
+pub(crate) const ALONE: &str = "from sending a creation to arrival, alone";
+pub(crate) const BESIDE: &str = "from sending a creation to arrival, beside three bad endpoints";
 
 /// The part of the plan's payments that each bad endpoint is told of and owed.
 const SHARE: usize = 200;
@@ -26,24 +26,25 @@ const SHARE: usize = 200;
 #[derive(Clone, Copy)]
 enum Fault {
     Hangs,
-    Refuses,
+    Errs,
     Drips,
 }
 
-/// The delay alone, and beside the bad endpoints of the same merchant.
-pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
+/// The delay alone, and beside the bad endpoints of the same merchant; and the most memory the gateway had, in
+/// mebibytes.
+pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let ear = Ear::open();
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let merchant = gateway.merchant().await;
     register(&merchant, ear.port).await;
     let mut rows = vec![arrivals(ALONE, &ear, &merchant).await];
-    for fault in [Fault::Hangs, Fault::Refuses, Fault::Drips] {
+    for fault in [Fault::Hangs, Fault::Errs, Fault::Drips] {
         register(&merchant, receiver(fault)).await;
     }
     owe(&gateway, &merchant, plan.payments / SHARE).await;
     let _caught_up = ear.catch_up("healthy endpoint catches up", total(&merchant).await).await;
     rows.push(arrivals(BESIDE, &ear, &merchant).await);
-    rows
+    (rows, peak_of(&gateway))
 }
 
 async fn register(merchant: &Merchant, port: u16) {
@@ -81,9 +82,9 @@ async fn misbehave(mut connection: TcpStream, fault: Fault) {
             buffer.drain(..whole);
             let written = match fault {
                 Fault::Hangs => Ok(()),
-                Fault::Refuses => {
-                    let refusal = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
-                    connection.write_all(refusal).await
+                Fault::Errs => {
+                    let error = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
+                    connection.write_all(error).await
                 }
                 Fault::Drips => drip(&mut connection).await,
             };

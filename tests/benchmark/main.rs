@@ -108,7 +108,9 @@ async fn main() {
             chapter.peak_delivering = peak;
         }
         if is_wanted("fairness") {
-            chapter.rows.extend(fairness::rates(database, plan).await);
+            let (rows, peak) = fairness::rates(database, plan).await;
+            chapter.rows.extend(rows);
+            chapter.peak_delivering = chapter.peak_delivering.max(peak);
         }
         if is_wanted("tickets") {
             chapter.rows.extend(support::rates(database, plan).await);

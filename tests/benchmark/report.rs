@@ -92,8 +92,9 @@ impl Chapter {
         if alone.is_finite() {
             let _ = writeln!(
                 text,
-                "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the answer when it is alone, and \
-                 within {:.1} ms beside three endpoints that hang, refuse connections, or answer byte by byte.",
+                "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the sending of the creation \
+                 when it is alone, and within {:.1} ms beside three endpoints that hang, answer with an error, or answer byte by \
+                 byte.",
                 self.database,
                 self.quantile_milliseconds(fairness::BESIDE, 1, 0.99),
             );
@@ -124,11 +125,15 @@ impl Chapter {
             let _ = writeln!(
                 text,
                 "- {}: a first page of tickets takes {unfiltered:.2} ms; with a word that all of them have {:.1} times as \
-                 long, with a word that only the oldest have {:.1} times, with a word that one of them has {:.1} times.",
+                 long, with a word that only the oldest have {:.1} times, with a word that one of them has {:.1} times; \
+                 with another word at each call {:.1}, {:.1} and {:.1} times.",
                 self.database,
                 self.median_milliseconds(support::SEARCH_COMMON) / unfiltered,
                 self.median_milliseconds(support::SEARCH_OLD) / unfiltered,
                 self.median_milliseconds(support::SEARCH_RARE) / unfiltered,
+                self.median_milliseconds(support::NEW_COMMON) / unfiltered,
+                self.median_milliseconds(support::NEW_OLD) / unfiltered,
+                self.median_milliseconds(support::NEW_RARE) / unfiltered,
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use crate::load::Request;
@@ -73,6 +73,16 @@ impl Caller {
     pub(crate) fn get_path(&self, path: &str) -> Request {
         let request = self.bytes_of(path);
         Arc::new(move |buffer| buffer.extend_from_slice(&request))
+    }
+
+    /// `GET` of one path after another.
+    pub(crate) fn get_paths(&self, paths: &[String]) -> Request {
+        let requests: Vec<_> = paths.iter().map(|path| self.bytes_of(path)).collect();
+        let turn = AtomicUsize::new(0);
+        Arc::new(move |buffer| {
+            let which = turn.fetch_add(1, Ordering::Relaxed) % requests.len();
+            buffer.extend_from_slice(&requests[which]);
+        })
     }
 
     fn bytes_of(&self, path: &str) -> Vec<u8> {
