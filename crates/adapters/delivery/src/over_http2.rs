@@ -172,7 +172,7 @@ async fn answers_that_drip_leave_the_others_their_room() {
         let number = counting.fetch_add(1, Ordering::Relaxed);
         async move {
             let mut answer = reply.send_response(head(200), false)?;
-            write(&mut answer, Bytes::from_static(&[b'x'; 60_000])).await?;
+            write(&mut answer, Bytes::from(vec![b'x'; 60_000])).await?;
             if (1..=30).contains(&number) {
                 tokio::time::sleep(Duration::from_hours(1)).await;
             }
