@@ -13,6 +13,7 @@ use quipu_commit::{Queue, QueueState, WorkQueue};
 use quipu_http::Measured;
 use quipu_kernel::{Clock, Timestamp};
 use quipu_payments::DueAction;
+use quipu_signing::SystemEntropy;
 use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
@@ -184,7 +185,8 @@ impl Metrics {
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let Self { listener, scraped } = self;
         let source: Arc<dyn Measured> = Arc::clone(&scraped) as _;
-        let mut serving = match quipu_http::serve_measured(listener, source) {
+        let (clock, entropy) = (Arc::clone(&scraped.clock), Arc::new(SystemEntropy));
+        let mut serving = match quipu_http::serve_measured(listener, source, clock, entropy) {
             Ok(serving) => serving,
             Err(error) => {
                 tracing::error!(%error, "metrics cannot be served");

@@ -115,11 +115,12 @@ fn span(row: &RouteRow, request_id: &HeaderValue) -> Span {
 }
 
 /// Begins an exchange on the connection of a request.
-fn begin(request: &HttpRequest) -> Option<Turn> {
+pub(crate) fn begin(request: &HttpRequest) -> Option<Turn> {
     request.conn_data::<Rc<Conversation>>().map(Conversation::begin)
 }
 
-fn sending(response: HttpResponse, turn: Option<Turn>, rest: Option<Payload>) -> HttpResponse {
+/// The answer, which holds the turn until it is sent.
+pub(crate) fn sending(response: HttpResponse, turn: Option<Turn>, rest: Option<Payload>) -> HttpResponse {
     if turn.is_none() && rest.is_none() {
         return response;
     }
@@ -158,14 +159,20 @@ async fn answer_unrouted(
     outcome: Outcome,
 ) -> HttpResponse {
     let (begun, turn) = (Instant::now(), begin(&request));
-    let mut rest = payload.into_inner();
-    let is_over = !body::is_announced(&request)
-        || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
+    let rest = unread(&request, payload).await;
     let arrival = Arrival { at: state.services.clock.now(), begun };
     let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let (response, _) = finish(&request_id, &request, &place, arrival, outcome);
-    sending(response, turn, (!is_over).then_some(rest))
+    sending(response, turn, rest)
+}
+
+/// The body that nobody reads; `None` if it was short and has arrived.
+pub(crate) async fn unread(request: &HttpRequest, payload: web::Payload) -> Option<Payload> {
+    let mut rest = payload.into_inner();
+    let is_over = !body::is_announced(request)
+        || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
+    (!is_over).then_some(rest)
 }
 
 /// When a request arrived.

@@ -19,6 +19,7 @@ mod entrance;
 mod envelope;
 mod error;
 mod files;
+mod guarding;
 mod health;
 mod kept_answer;
 mod key_uses;

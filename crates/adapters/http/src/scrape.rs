@@ -2,16 +2,25 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
-use actix_web::{App, HttpResponse, HttpServer, dev::Server, http::header, rt::net::TcpStream, web};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    dev::Server,
+    http::header,
+    web::{self, ServiceConfig},
+};
 use async_trait::async_trait;
-use socket2::SockRef;
+use quipu_kernel::{Clock, Entropy};
 
-/// How long a client may take to send its request. It is short, since a silent client keeps others waiting.
-const HEAD: Duration = Duration::from_secs(1);
-/// How long a connection is kept for the next request, and how long the client may leave an answer unread.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The most open connections: scrapers are few, and their descriptors come from the reserve.
-const CONNECTIONS: usize = 48;
+use crate::{
+    connection::Terms,
+    dispatch::{begin, sending, unread},
+    guarding::{BEYOND, Guarding},
+};
+
+/// The most open connections: scrapers are few.
+pub(crate) const CONNECTIONS: usize = 48;
+/// How long a client may take nothing of the metrics, or too little.
+const STALL: Duration = Duration::from_secs(30);
 
 /// The metrics of the process.
 #[async_trait]
@@ -21,30 +30,40 @@ pub trait Measured: Send + Sync {
 }
 
 /// Serves the metrics at `/metrics`, to several clients at once, until the server is stopped through its
-/// handle.
-pub fn serve_measured(listener: TcpListener, measured: Arc<dyn Measured>) -> std::io::Result<Server> {
-    let server = HttpServer::new(move || {
+/// handle. `clock` and `entropy` are for the answers to requests that are none.
+pub fn serve_measured(
+    listener: TcpListener,
+    measured: Arc<dyn Measured>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+) -> std::io::Result<Server> {
+    let guarding = Guarding {
+        name: "metrics",
+        workers: 1,
+        connections: CONNECTIONS - BEYOND,
+        shutdown_timeout: Duration::from_secs(1),
+        terms: Terms { trusted_proxies: Vec::new(), stall_timeout: STALL, clock, entropy },
+    };
+    guarding.serve(listener, move |config| add_routes(config, &measured))
+}
+
+fn add_routes(config: &mut ServiceConfig, measured: &Arc<dyn Measured>) {
+    let measured = Arc::clone(measured);
+    let answer = move |request: HttpRequest, payload: web::Payload| {
         let measured = Arc::clone(&measured);
-        let answer = move || {
-            let measured = Arc::clone(&measured);
-            async move {
-                HttpResponse::Ok()
-                    .insert_header((header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
-                    .body(measured.render().await)
-            }
-        };
-        let nothing = || async { HttpResponse::NotFound().body("metrics are at /metrics\n") };
-        App::new()
-            .route("/metrics", web::get().to(answer.clone()))
-            .route("/metrics", web::head().to(answer))
-            .default_service(web::to(nothing))
-    });
-    let server =
-        server.workers(1).max_connections(CONNECTIONS).keep_alive(PATIENCE).on_connect(|socket, _| {
-            if let Some(socket) = socket.downcast_ref::<TcpStream>() {
-                // If it cannot be set, the system gives up later.
-                let _set = SockRef::from(socket).set_tcp_user_timeout(Some(PATIENCE));
-            }
-        });
-    Ok(server.client_request_timeout(HEAD).shutdown_timeout(1).disable_signals().listen(listener)?.run())
+        async move {
+            let (turn, rest) = (begin(&request), unread(&request, payload).await);
+            let mut response = HttpResponse::Ok();
+            response.insert_header((header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"));
+            sending(response.body(measured.render().await), turn, rest)
+        }
+    };
+    let nothing = async |request: HttpRequest, payload: web::Payload| {
+        let (turn, rest) = (begin(&request), unread(&request, payload).await);
+        sending(HttpResponse::NotFound().body("metrics are at /metrics\n"), turn, rest)
+    };
+    config
+        .route("/metrics", web::get().to(answer.clone()))
+        .route("/metrics", web::head().to(answer))
+        .default_service(web::to(nothing));
 }

@@ -1,24 +1,20 @@
 //! The server: the router built from the table, and its listener.
 
-use std::{
-    collections::HashSet, future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration,
-};
+use std::{collections::HashSet, net::TcpListener, sync::Arc};
 
-use actix_http::{HttpService, Protocol, Request, error::DispatchError};
-use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
 use actix_web::{
-    App, Error, HttpRequest,
-    dev::{AppConfig, Extensions, Server},
+    HttpRequest,
+    dev::Server,
     http::Method,
-    rt::{net::TcpStream, time::sleep},
     web::{self, ServiceConfig},
 };
 
 use crate::{
     code::ErrorCode,
-    connection::{Conversation, Crowd, FIRST_HEAD, Gate, Guarded, IDLE, descriptors},
+    connection::{Terms, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
+    guarding::{BEYOND, Guarding},
     measure,
     openapi::{Readers, openapi_under},
     relay::Relay,
@@ -28,13 +24,6 @@ use crate::{
     shape::Family,
     state::{AppState, Documents, Services},
 };
-
-/// How many connections without a place a worker accepts, so that an idle one can be closed for them.
-const BEYOND: usize = 8;
-
-/// How long after the order to stop an accepted connection may still begin a request, since bytes that its
-/// client has sent may not have been read yet.
-const LAST_WORDS: Duration = Duration::from_millis(300);
 
 fn describe(root: &str) -> Documents {
     Documents {
@@ -52,53 +41,19 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
     let connections =
         if settings.max_connections == 0 { descriptors(workers * BEYOND) } else { settings.max_connections };
-    let server = Server::build()
-        .workers(workers)
-        // New connections go to the workers in turn. The crowd bounds their total, and must see a few beyond
-        // it; further ones wait to be accepted, and take no descriptor.
-        .max_concurrent_connections(connections.div_ceil(workers) + BEYOND)
-        .shutdown_timeout(settings.shutdown_timeout.as_secs())
-        .disable_signals();
-    let stopping = server.graceful_shutdown_signal();
-    let crowd = Crowd::new(connections);
-    let accepting = Arc::clone(&state);
-    let server = server.listen("quipu", listener, move || {
-        let (crowd, gate, stopping) = (crowd.clone(), Gate::new(), stopping.clone());
-        let (state, guarding) = (Arc::clone(&accepting), Arc::clone(&accepting));
-        let app = App::new()
-            .configure(move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
-            .into_factory();
-        let http = HttpService::build()
-            .keep_alive(IDLE)
-            .client_request_timeout(FIRST_HEAD)
-            // The socket itself lingers.
-            .client_disconnect_timeout(Duration::ZERO)
-            .graceful_shutdown_signal(move || {
-                let stopping = stopping.clone();
-                async move {
-                    stopping.notified().await;
-                    sleep(LAST_WORDS).await;
-                }
-            })
-            .on_connect_ext(|socket: &Guarded, data: &mut Extensions| {
-                data.insert(socket.conversation());
-            })
-            .expect(fn_service(async |request: Request| {
-                if let Some(conversation) = request.conn_data::<Rc<Conversation>>() {
-                    conversation.expect();
-                }
-                Ok::<_, Error>(request)
-            }))
-            .finish(map_config(app, |()| AppConfig::default()));
-        let accept = move |socket: TcpStream| {
-            let peer = socket.peer_addr().ok();
-            let guarded = Guarded::new(socket, &crowd, gate.clone(), Arc::clone(&guarding));
-            let guarded = guarded.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()));
-            ready(guarded.map(|socket| (socket, Protocol::Http1, peer)))
-        };
-        fn_service(accept).and_then(http)
-    })?;
-    Ok(server.run())
+    let guarding = Guarding {
+        name: "quipu",
+        workers,
+        connections,
+        shutdown_timeout: settings.shutdown_timeout,
+        terms: Terms {
+            trusted_proxies: settings.trusted_proxies.clone(),
+            stall_timeout: settings.stall_timeout,
+            clock: Arc::clone(&state.services.clock),
+            entropy: Arc::clone(&state.services.entropy),
+        },
+    };
+    guarding.serve(listener, move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
 }
 
 fn cores() -> usize {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use actix_web::rt::net::TcpStream;
+use quipu_kernel::{Clock, Entropy};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -24,10 +25,7 @@ use super::{
     refusal,
     stall::Stall,
 };
-use crate::{
-    proxies::{is_trusted, subscriber},
-    state::AppState,
-};
+use crate::proxies::{Network, is_trusted, subscriber};
 
 /// The most unsent bytes of an answer that the system buffers.
 const UNSENT: u32 = 128 * 1024;
@@ -39,6 +37,16 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const LINGER: Duration = Duration::from_secs(1);
 /// By how much a deadline may be missed, so that the timer need not be set anew for each small change.
 const SLACK: Duration = Duration::from_secs(1);
+
+/// What holds for every connection of a listener.
+pub(crate) struct Terms {
+    /// The proxies whose connections are counted for no address.
+    pub(crate) trusted_proxies: Vec<Network>,
+    /// How long a client may take nothing of an answer, or too little.
+    pub(crate) stall_timeout: Duration,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
 
 /// Bytes that are to be written before anything else.
 struct Ahead {
@@ -56,7 +64,7 @@ pub(crate) struct Guarded {
     gate: Gate,
     /// Its place in the gate's queue, while it waits there.
     ticket: Option<Rc<Ticket>>,
-    state: Arc<AppState>,
+    terms: Arc<Terms>,
     ahead: Option<Ahead>,
     incoming: Incoming,
     /// Whether bytes that have arrived wait until an answer is sent.
@@ -74,16 +82,16 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     /// Guards a new connection; `None` if it gets no place.
-    pub(crate) fn new(socket: TcpStream, crowd: &Crowd, gate: Gate, state: Arc<AppState>) -> Option<Self> {
+    pub(crate) fn new(socket: TcpStream, crowd: &Crowd, gate: Gate, terms: Arc<Terms>) -> Option<Self> {
         let peer = socket.peer_addr().ok().map(|peer| peer.ip().to_canonical());
-        let is_proxy = peer.is_some_and(|peer| is_trusted(peer, &state.settings.trusted_proxies));
+        let is_proxy = peer.is_some_and(|peer| is_trusted(peer, &terms.trusted_proxies));
         let place = crowd.admit(peer.filter(|_| !is_proxy).map(subscriber))?;
         // If it cannot be set, answers only take longer.
         let _set = socket.set_nodelay(true);
         // Ends the connection of a client whose system takes no bytes. If it cannot be set, the next write
         // notices.
         let system = SockRef::from(&socket);
-        let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
+        let _set = system.set_tcp_user_timeout(Some(terms.stall_timeout));
         // Shows in small steps how much a slow client takes, and bounds what the system buffers for it.
         let _set = system.set_tcp_notsent_lowat(UNSENT);
         let conversation = Rc::new(Conversation::new(is_proxy.then(|| crowd.clone())));
@@ -94,7 +102,7 @@ impl Guarded {
             place,
             gate,
             ticket: None,
-            state,
+            terms,
             ahead: None,
             incoming: Incoming::new(),
             is_held: false,
@@ -122,7 +130,7 @@ impl Guarded {
         if self.place.must_go(context.waker()) && is_idle {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let stalled = self.stall.deadline(self.state.settings.stall_timeout);
+        let stalled = self.stall.deadline(self.terms.stall_timeout);
         let Some(deadline) = [self.conversation.deadline(), stalled].into_iter().flatten().min() else {
             return Ok(());
         };
@@ -143,8 +151,7 @@ impl Guarded {
     /// for the first head of a connection.
     fn refuse_late_head(&self) {
         if self.is_clean && self.conversation.has_late_head() {
-            let services = &self.state.services;
-            let answer = refusal::too_slow(services.clock.as_ref(), services.entropy.as_ref());
+            let answer = refusal::too_slow(self.terms.clock.as_ref(), self.terms.entropy.as_ref());
             // The connection ends in any case.
             let _written = self.socket.try_write(&answer);
         }
@@ -156,7 +163,7 @@ impl Guarded {
         if self.conversation.deadline().is_some_and(|deadline| deadline <= now) {
             return false;
         }
-        self.stall.renew(now, self.state.settings.stall_timeout)
+        self.stall.renew(now, self.terms.stall_timeout)
     }
 
     /// Whether the next request may begin: the answers to all before it are out.
@@ -249,9 +256,8 @@ impl Guarded {
         if !self.is_clean || !self.conversation.is_between_exchanges() {
             return None;
         }
-        let (services, is_oversized) = (&self.state.services, self.conversation.is_oversized());
-        let (clock, entropy) = (services.clock.as_ref(), services.entropy.as_ref());
-        let instead = refusal::instead_of(bytes, is_oversized, clock, entropy)?;
+        let (clock, entropy) = (self.terms.clock.as_ref(), self.terms.entropy.as_ref());
+        let instead = refusal::instead_of(bytes, self.conversation.is_oversized(), clock, entropy)?;
         self.ahead = Some(Ahead { bytes: instead, written: 0, is_continue: false });
         Some(bytes.len())
     }

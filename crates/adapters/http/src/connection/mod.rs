@@ -22,4 +22,4 @@ pub(crate) use chunks::{Announced, NotWaitedFor};
 pub(crate) use conversation::{Conversation, FIRST_HEAD, IDLE, Turn};
 pub(crate) use crowd::{Crowd, descriptors};
 pub(crate) use gate::Gate;
-pub(crate) use guarded::Guarded;
+pub(crate) use guarded::{Guarded, Terms};

@@ -13,7 +13,8 @@ use quipu_signing::sign_request;
 use socket2::{Domain, Socket, Type};
 
 use crate::{
-    sockets::{Running, hexadecimal, post, read_answer},
+    running::{Running, hexadecimal, read_answer},
+    sockets::post,
     world::{NOW, World, deposit},
 };
 

@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 
 use crate::{
-    sockets::{Running, is_alive, post, post_in_chunks, read_answer},
+    running::{Running, read_answer},
+    sockets::{is_alive, post, post_in_chunks},
     world::{World, deposit},
 };
 

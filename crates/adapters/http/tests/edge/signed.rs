@@ -15,7 +15,7 @@ use serde_json::json;
 use socket2::SockRef;
 
 use crate::{
-    sockets::Running,
+    running::Running,
     world::{NOW, World, deposit, signed},
 };
 
