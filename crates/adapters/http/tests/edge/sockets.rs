@@ -5,7 +5,8 @@ use std::{
     net::{Shutdown, TcpStream},
 };
 
-use quipu_merchants::{ApiVersion, Role, Scopes};
+use quipu_kernel::{MerchantId, Secret};
+use quipu_merchants::{Actor, ApiVersion, Role, Scopes};
 use quipu_signing::sign_request;
 
 use crate::{
@@ -17,6 +18,24 @@ pub(crate) fn post(key: &str, length: usize) -> String {
     format!(
         "POST /api/v1/payments HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n\r\n"
+    )
+}
+
+/// The head of a signed creation with this body, with another header `more`.
+pub(crate) fn signed_head(
+    merchant: MerchantId,
+    secret: &Secret,
+    nonce: &str,
+    body: &str,
+    more: &str,
+) -> String {
+    let (timestamp, path) = (NOW.to_string(), "/api/v2/payments");
+    let signature = sign_request(secret, &timestamp, nonce, "POST", path, body.as_bytes());
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
+         X-Timestamp: {timestamp}\r\nX-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\
+         {more}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
     )
 }
 
@@ -251,6 +270,18 @@ async fn nobody_is_told_to_continue_before_a_refusal() {
         let mut stream = server.connect();
         stream.write_all(head.as_bytes()).expect("written");
         assert_eq!(read_answer(&mut stream).0, expected, "{head}");
+    }
+    // Nor whoever names a merchant that cannot have signed.
+    let revoked = world.merchant(ApiVersion::V2).await;
+    let (credential, secret) = world.credential(revoked).await;
+    world.onboarding.revoke_credential(revoked, &credential, Actor::shell()).await.expect("revoked");
+    let unknown = MerchantId(77);
+    for merchant in [revoked, unknown] {
+        let mut stream = server.connect();
+        let head = signed_head(merchant, &secret, "nonce-0001", "{}", "Expect: 100-continue");
+        stream.write_all(head.as_bytes()).expect("written");
+        let (status, text) = read_answer(&mut stream);
+        assert_eq!((status, text.contains("SIGNATURE_INVALID")), (401, true), "{text}");
     }
     let body = deposit("r-1").to_string();
     let mut stream = server.connect();
