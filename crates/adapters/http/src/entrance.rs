@@ -1,6 +1,7 @@
 //! The way of one request through its route's door. The checks come in this order: credentials, version, rate
 //! limit, suspension, scope, and only then the request itself. So every call of a key or credential is
-//! counted, whatever the answer is.
+//! counted, whatever the answer is. Only a signed creation under pressure is refused before its signature is
+//! verified, and counted for nobody.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -82,7 +83,7 @@ impl Entrance {
                 run(self.call(Sender::Merchant(tenant.merchant()))?, tenant).await
             }
             Door::Signed(needs, run) => {
-                let (caller, nonce) = self.by_signature(needs).await?;
+                let (caller, nonce) = self.by_signature(needs, false).await?;
                 // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
                     let call = self.call(of_merchant(&caller))?;
@@ -98,7 +99,7 @@ impl Entrance {
                 outcome
             }
             Door::SignedCreation(needs, run) => {
-                let (caller, nonce) = self.by_signature(needs).await?;
+                let (caller, nonce) = self.by_signature(needs, true).await?;
                 let call = self.call(of_merchant(&caller))?;
                 // The creation's own commit uses it up, and must not find it used.
                 run(call, Signed { caller, nonce: nonce.release() }).await
@@ -138,9 +139,13 @@ impl Entrance {
     /// is authenticated, but only if the merchant has a credential that could have signed it. A body that
     /// cannot be read counts as a failed authentication. The body of a `GET` counts as empty, whatever is
     /// sent. Once the signature has been verified its nonce is used up, whatever the answer is.
-    async fn by_signature(&mut self, needs: Needs) -> Result<(Caller, VerifiedNonce), ApiError> {
+    async fn by_signature(
+        &mut self,
+        needs: Needs,
+        is_creation: bool,
+    ) -> Result<(Caller, VerifiedNonce), ApiError> {
         let request = self.request.clone();
-        let claimed = caller::claim_signature(&self.state, &request, self.now).await;
+        let claimed = caller::claim_signature(&self.state, &request, is_creation, self.now).await;
         let claimed = self.charged(claimed).await?;
         self.hurry_if_distrusted(BudgetKind::Unauthenticated);
         let body = match self.signed_body().await {

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
 use quipu_commit::{Changes, Commit, CommitError, Committed, Listener, NewsDesk};
-use quipu_kernel::{Currency, PaymentId, StoreError, Tenant};
+use quipu_kernel::{Currency, MerchantId, PaymentId, StoreError, Tenant};
 use quipu_ledger::Balance;
 use quipu_payments::Payment;
 use tokio::{runtime::Handle, sync::oneshot};
@@ -175,8 +175,8 @@ impl Commit for Store {
         standing.outcome(outcome, times).await
     }
 
-    fn is_pressed(&self, tenant: Tenant) -> bool {
-        self.inner.engine.lane(tenant.merchant()).is_pressed()
+    fn is_pressed(&self, merchant: MerchantId) -> bool {
+        self.inner.engine.lane(merchant).is_pressed()
     }
 }
 

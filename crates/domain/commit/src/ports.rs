@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use quipu_kernel::{StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, StoreError, Timestamp};
 use quipu_ledger::PostingError;
 
 use crate::{
@@ -68,9 +68,10 @@ pub trait Commit: Send + Sync {
     /// Dropping the returned future does not undo anything.
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
 
-    /// Whether so many changes wait ahead of this tenant's that a new one should be refused before any work
-    /// is done for it. Only a store with a queue can say so.
-    fn is_pressed(&self, _tenant: Tenant) -> bool {
+    /// Whether so many changes wait ahead of this merchant's that a new one should be refused before any work
+    /// is done for it. The answer does not depend on whether there is such a merchant. Only a store with a
+    /// queue can say so.
+    fn is_pressed(&self, _merchant: MerchantId) -> bool {
         false
     }
 }

@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::{
     Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, KeptAnswer, Nonce, Refusal,
 };
-use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, StoreError, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, MerchantId, PaymentId, PaymentIdSource, StoreError, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::RouteBook;
 
@@ -108,8 +108,8 @@ impl CreatePayment {
     }
 
     /// Whether a creation should be refused at once ([`Commit::is_pressed`]), before its request is read.
-    pub fn is_pressed(&self, tenant: Tenant) -> bool {
-        self.commit.is_pressed(tenant)
+    pub fn is_pressed(&self, merchant: MerchantId) -> bool {
+        self.commit.is_pressed(merchant)
     }
 
     pub(crate) fn rails(&self) -> &Rails {

@@ -33,10 +33,12 @@ pub(crate) struct Claimed<'a> {
 }
 
 /// Reads the claim in the headers. Most mistakes show in them and in what is known of the merchant, so these
-/// are refused before the body is read.
+/// are refused before the body is read. So is a creation that would wait too long for its commit, whoever has
+/// signed it: nothing was looked up by then, so the answer shows nothing about the merchant.
 pub(crate) async fn claim<'a>(
     state: &AppState,
     request: &'a HttpRequest,
+    is_creation: bool,
     now: Timestamp,
 ) -> Result<Claimed<'a>, ApiError> {
     let header = |name| CredentialHeader::read(request, &HeaderName::from_static(name)).or_malformed();
@@ -56,6 +58,9 @@ pub(crate) async fn claim<'a>(
             return Err(refusal(state, merchant, problem).await);
         }
     };
+    if is_creation && state.services.create.is_pressed(claim.merchant()) {
+        return Err(ApiError::Overloaded);
+    }
     permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
     let credentials = state.services.credentials.credentials(claim.merchant()).await?;
     if credentials.iter().all(|it| it.key.revoked_at.is_some()) {

@@ -38,7 +38,7 @@ impl Commit for FakeBooks {
         self.memory.commit(changes).await
     }
 
-    fn is_pressed(&self, _: Tenant) -> bool {
+    fn is_pressed(&self, _: MerchantId) -> bool {
         self.pressed.load(Ordering::Relaxed)
     }
 }

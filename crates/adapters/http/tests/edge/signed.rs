@@ -8,14 +8,15 @@ use std::{
 };
 
 use actix_web::test::TestRequest;
-use quipu_kernel::{Environment, Tenant};
+use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, ApiVersion};
 use quipu_signing::sign_request;
 use serde_json::json;
 use socket2::SockRef;
 
 use crate::{
-    running::Running,
+    running::{Running, read_answer},
+    sockets::signed_head,
     world::{NOW, World, deposit, signed},
 };
 
@@ -146,4 +147,34 @@ async fn a_client_that_resets_its_call_has_used_its_nonce_up() {
         thread::yield_now();
     }
     server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_signed_creation_under_pressure_is_refused_before_it_is_read_whoever_signed_it() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    world.books.pressed.store(true, Ordering::Relaxed);
+    let server = Running::start(&world);
+    let unknown = MerchantId(77);
+    let body = deposit("r-1").to_string();
+    let mut answers = Vec::new();
+    for named in [merchant, unknown] {
+        let mut stream = server.connect();
+        // The body never comes.
+        let head = signed_head(named, &secret, "nonce-0001", &body, "X-Request-Id: req-1");
+        stream.write_all(head.as_bytes()).expect("written");
+        let (status, text) = read_answer(&mut stream);
+        assert_eq!((status, text.contains("OVERLOADED")), (503, true), "{text}");
+        answers.push(text);
+    }
+    assert_eq!(answers[0], answers[1], "the answer shows which merchants there are");
+    server.stop().await;
+
+    let send = async |path| world.send(signed(merchant, &secret, "nonce-0001", path, "")).await;
+    assert_eq!(send(BALANCE).await.status, 200, "only creations are refused");
+    let create = async || world.send(signed(merchant, &secret, "nonce-0002", CREATE, &body)).await;
+    assert_eq!(create().await.code(), (503, "OVERLOADED"));
+    world.books.pressed.store(false, Ordering::Relaxed);
+    assert_eq!(create().await.status, 200, "its nonce was not used up");
 }

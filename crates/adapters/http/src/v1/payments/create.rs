@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
-    if call.state.services.create.is_pressed(caller.tenant()) {
+    if call.state.services.create.is_pressed(caller.tenant().merchant()) {
         return Err(ApiError::Overloaded);
     }
     let body = call.body().await?;
