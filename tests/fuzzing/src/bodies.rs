@@ -1,8 +1,8 @@
 //! Bodies in JSON.
 
-use quipu_kernel::{Amount, Environment, MAX_MINOR, Problems};
-use quipu_merchants::parse_routes;
-use quipu_payments::{Draft, InvalidDraft, RailEvent};
+use quipu_kernel::{Amount, Environment, MAX_MINOR, MerchantId, Problems, Timestamp};
+use quipu_merchants::{Beneficiary, parse_routes};
+use quipu_payments::{Draft, InvalidDraft, RailEvent, methods::MethodQuestion};
 use quipu_tickets::{
     CommentDraft, MoveDraft, ReplyDraft, TicketDraft, UploadDraft, parse_assignment, parse_closing_comment,
 };
@@ -21,9 +21,10 @@ fn json(bytes: &[u8]) -> Option<Value> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// A request to create a payment.
+/// A request to create a payment, and a question whether one could be created.
 pub(crate) fn creation(bytes: &[u8]) -> bool {
     let Some(body) = json(bytes) else { return false };
+    let _is_question = judged(MethodQuestion::parse(&body));
     judged(Draft::parse(&body).map_err(InvalidDraft::into_problems))
 }
 
@@ -52,9 +53,12 @@ pub(crate) fn endpoint(bytes: &[u8]) -> bool {
     taken.contains(&true)
 }
 
-/// A list of routes.
+/// A list of routes, and a saved beneficiary.
 pub(crate) fn routes(bytes: &[u8]) -> bool {
     let Some(body) = json(bytes) else { return false };
+    if judged(Beneficiary::parse(MerchantId(1), &body, Timestamp::from_millis(0))) {
+        return true;
+    }
     let Ok(routes) = parse_routes(&body, |rail| rail == "manual" || rail == "simulator") else {
         return false;
     };
@@ -65,6 +69,19 @@ pub(crate) fn routes(bytes: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// A provider's answer: its status in the first line, and its body after that.
+pub(crate) fn answer(bytes: &[u8]) -> bool {
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let status = std::str::from_utf8(&bytes[..end]).ok().and_then(|text| text.trim().parse().ok());
+    let understood =
+        quipu_rails::read_answer(status.unwrap_or(200), bytes.get(end + 1..).unwrap_or_default());
+    for text in understood.iter().flatten() {
+        let is_fit_to_keep = (1..=600).contains(&text.chars().count()) && !text.contains(char::is_control);
+        assert!(is_fit_to_keep, "{text:?}");
+    }
+    !understood.is_empty()
 }
 
 /// The callback of a provider, once its signature was verified.

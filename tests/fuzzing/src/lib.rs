@@ -3,6 +3,7 @@
 
 mod bodies;
 mod files;
+mod framing;
 mod mutation;
 mod texts;
 
@@ -12,7 +13,7 @@ pub use mutation::{corpus, mutated};
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
 /// Every reader.
-pub const READERS: [Reader; 10] = [
+pub const READERS: [Reader; 15] = [
     ("creation", bodies::creation),
     ("ticket", bodies::ticket),
     ("endpoint", bodies::endpoint),
@@ -23,6 +24,11 @@ pub const READERS: [Reader; 10] = [
     ("names", texts::names),
     ("statement", files::statement),
     ("picture", files::picture),
+    ("framing", framing::framing),
+    ("forwarded", texts::forwarded),
+    ("recipient", texts::recipient),
+    ("token", texts::token),
+    ("answer", bodies::answer),
 ];
 
 /// Gives bytes to the reader of this name; answers whether it takes them.

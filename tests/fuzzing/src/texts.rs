@@ -1,11 +1,24 @@
 //! Query strings, headers and names.
 
-use std::ops::Not as _;
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    ops::Not as _,
+    sync::LazyLock,
+};
 
+use quipu_http::{Network, forwarded_client, read_form, read_token};
 use quipu_kernel::{Currency, PaymentId, Secret, Timestamp};
-use quipu_merchants::Method;
-use quipu_signing::{ApiKey, SignatureClaim, SignatureHeaders, WebhookSecret};
+use quipu_merchants::{Method, Scopes};
+use quipu_payments::{Draft, InvalidDraft};
+use quipu_signing::{ApiKey, Keyring, SignatureClaim, SignatureHeaders, WebhookSecret};
 use quipu_webhooks::EndpointId;
+use serde_json::json;
+
+/// The key by which the token of the corpus was signed.
+static KEYRING: LazyLock<Keyring> = LazyLock::new(|| {
+    Keyring::from_base64(&Secret::new("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".to_owned()))
+        .expect("32 bytes")
+});
 
 /// The query string of any list.
 pub(crate) fn query(bytes: &[u8]) -> bool {
@@ -56,4 +69,51 @@ pub(crate) fn names(bytes: &[u8]) -> bool {
         || at.is_some()
         || key.is_ok()
         || secret.is_ok()
+}
+
+/// The lines of `X-Forwarded-For` of a request that came through a trusted proxy.
+pub(crate) fn forwarded(bytes: &[u8]) -> bool {
+    let proxy = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+    let trusted: Vec<Network> =
+        ["10.0.0.0/8", "fd00::/8"].iter().map(|text| text.parse().expect("a network")).collect();
+    let read = |bytes: &[u8]| {
+        let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+        forwarded_client(proxy, lines.into_iter(), &trusted)
+    };
+    let client = read(bytes);
+    let is_named = !trusted.iter().any(|network| network.contains(client));
+    if is_named {
+        let invented = [b"192.0.2.66, ", bytes].concat();
+        assert_eq!(
+            read(&invented),
+            client,
+            "a client chooses its address: {:?}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+    is_named
+}
+
+/// The form in which a recipient is named, and the members of `payout` that come of it.
+pub(crate) fn recipient(bytes: &[u8]) -> bool {
+    let Some(members) = read_form(bytes) else { return false };
+    let body = json!({
+        "amount": 100, "currency": "MXN", "method": "spei", "type": "withdrawal", "merchant_reference": "r-1",
+        "customer": {"email": "ana@example.com"}, "payout": members,
+    });
+    let Err(refused) = Draft::parse(&body).map_err(InvalidDraft::into_problems) else { return true };
+    let messages = refused.into_messages();
+    assert!(messages.iter().all(|message| message.starts_with("payout")), "{messages:?}");
+    false
+}
+
+/// A bearer token: none is accepted but those that were issued.
+pub(crate) fn token(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let now = Timestamp::from_millis(1_763_726_400_000);
+    let Some((subject, scopes)) = read_token(&KEYRING, text.trim_end_matches('\n'), now) else {
+        return false;
+    };
+    assert_eq!((subject.as_str(), scopes.as_str()), ("1", "payments.read"), "forged: {text:?}");
+    Scopes::parse(&scopes).is_ok()
 }

@@ -1,5 +1,7 @@
 //! A short look at every reader, with files of the corpus as they are and changed at random.
 
+use std::{collections::BTreeSet, path::Path};
+
 use quipu_fuzzing::{READERS, corpus, give, mutated};
 use quipu_simulation::{Dice, Seeds};
 
@@ -16,6 +18,16 @@ fn no_reader_panics_or_contradicts_itself() {
             assert!(outcome.is_ok(), "{name} fails, seed {seed}, on {:?}", String::from_utf8_lossy(&bytes));
         }
     }
+}
+
+#[test]
+fn every_reader_has_a_target_of_libfuzzer() {
+    let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
+    let entries = std::fs::read_dir(targets).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").path().with_extension(""));
+    let names: BTreeSet<_> =
+        names.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+    assert_eq!(names, READERS.iter().map(|(name, _)| (*name).to_owned()).collect());
 }
 
 #[test]

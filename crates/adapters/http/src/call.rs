@@ -51,9 +51,7 @@ impl Call {
 
     /// The body as the members of a form, read like the parameters of a query.
     pub(crate) async fn form(&self) -> Result<Query, ApiError> {
-        let body = self.body().await?;
-        let text = str::from_utf8(&body).map_err(|_| ApiError::validation("body", "must be a form"))?;
-        Query::parse(text)
+        Query::of_form(&self.body().await?)
     }
 
     /// The body as JSON.

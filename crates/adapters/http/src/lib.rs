@@ -53,12 +53,13 @@ mod v1;
 mod viewing;
 
 pub use code::ErrorCode;
+pub use connection::{Framing, read_framing};
 pub use door::Credentials;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
 pub use openapi::{Readers, openapi};
-pub use proxies::{Network, NoNetwork};
-pub use query::judge_query;
+pub use proxies::{Network, NoNetwork, forwarded_client};
+pub use query::{judge_query, read_form};
 pub use quipu_pages::FrontLink;
 pub use readiness::{Part, Readiness};
 pub use routes::route_table;
@@ -69,6 +70,7 @@ pub use settings::{HttpSettings, Limits};
 pub use shape::Family;
 pub use state::{Services, Webhooks};
 pub use stop::Stop;
+pub use tokens::read_token;
 pub use viewing::{
     services::PageServices,
     viewers::{ViewerLimits, Viewers},

@@ -5,7 +5,7 @@ use std::{
     str::FromStr,
 };
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, http::header};
 
 /// One address, or all addresses with the same first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,11 +64,21 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
     if !is_trusted(peer, trusted) {
         return Some(peer);
     }
-    let lines = request.headers().get_all("x-forwarded-for");
+    let lines = request.headers().get_all("x-forwarded-for").map(header::HeaderValue::as_bytes);
+    Some(forwarded_client(peer, lines, trusted))
+}
+
+/// The client whom a trusted proxy names in these lines of `X-Forwarded-For`; the proxy itself if it names
+/// none.
+pub fn forwarded_client<'l>(
+    proxy: IpAddr,
+    lines: impl Iterator<Item = &'l [u8]>,
+    trusted: &[Network],
+) -> IpAddr {
     // The part that a client invented, on the left, may not be text; it must not hide the part that proxies
     // added.
-    let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
-    let mut nearest = peer;
+    let named: Vec<_> = lines.flat_map(|line| line.split(|byte| *byte == b',')).collect();
+    let mut nearest = proxy;
     for bytes in named.into_iter().rev() {
         let text = std::str::from_utf8(bytes).unwrap_or_default().trim();
         let Some(address) = named_address(text) else { break };
@@ -77,7 +87,7 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
             break;
         }
     }
-    Some(nearest)
+    nearest
 }
 
 /// An entry of `X-Forwarded-For`. Some proxies add the port, and put brackets around an IPv6 address.

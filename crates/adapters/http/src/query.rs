@@ -34,12 +34,24 @@ pub fn judge_query(text: &str) -> bool {
     problems.is_empty()
 }
 
+/// Reads the form of a recipient: its members, if all of it is valid. For fuzz tests.
+pub fn read_form(body: &[u8]) -> Option<BTreeMap<String, String>> {
+    let (members, problems) = Query::of_form(body).ok()?.into_members();
+    problems.is_empty().then_some(members)
+}
+
 /// How many times U+FFFD occurs in a text.
 fn replaced(text: &str) -> usize {
     text.matches('\u{fffd}').count()
 }
 
 impl Query {
+    /// The members of a form, read like the parameters of a query.
+    pub(crate) fn of_form(body: &[u8]) -> Result<Self, ApiError> {
+        let text = str::from_utf8(body).map_err(|_| ApiError::validation("body", "must be a form"))?;
+        Self::parse(text)
+    }
+
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
         let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);
         let pairs = pairs.map_err(|_| ApiError::validation("query", "must be name=value pairs"))?;

@@ -10,6 +10,6 @@ mod steering;
 #[cfg(test)]
 mod samples;
 
-pub use http::HttpRail;
+pub use http::{HttpRail, read_answer};
 pub use manual::Manual;
 pub use simulator::Simulator;

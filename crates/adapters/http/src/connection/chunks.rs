@@ -46,7 +46,7 @@ impl Announced {
         .await
     }
 
-    #[cfg(test)]
+    /// The bytes that were announced so far, and whether the body is malformed.
     pub(super) fn seen(&self) -> (u64, bool) {
         (self.bytes.get(), self.is_malformed.get())
     }

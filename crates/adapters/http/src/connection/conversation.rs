@@ -111,7 +111,7 @@ impl Conversation {
         self.present.borrow().clone()
     }
 
-    #[cfg(test)]
+    /// The announced bodies of all requests whose exchange has not begun, which are forgotten.
     pub(super) fn all_announced(&self) -> VecDeque<Option<Rc<Announced>>> {
         self.announced.take()
     }

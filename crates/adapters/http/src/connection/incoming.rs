@@ -168,33 +168,21 @@ impl Incoming {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::chunks::ABSURD, *};
+    use super::{
+        super::{
+            chunks::ABSURD,
+            framing::{Framing, read_framing},
+        },
+        *,
+    };
 
     const HEAD: &str = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-    /// Follows a text in pieces of this length, and answers each request at once. Returns the bytes that were
-    /// passed on, and the announced body of each request.
+    /// What becomes of a text in pieces of this length: the bytes that are passed on, and the announced body of
+    /// each request.
     fn follow(text: &str, piece: usize) -> (String, Vec<Option<(u64, bool)>>) {
-        let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
-        let (mut passed, mut announced) = (Vec::new(), Vec::new());
-        for bytes in text.as_bytes().chunks(piece) {
-            let mut bytes = bytes.to_vec();
-            let some = incoming.take(&mut bytes, &conversation);
-            passed.extend_from_slice(&bytes[..some]);
-            loop {
-                while incoming.has_free() {
-                    incoming.give(7, |bytes| passed.extend_from_slice(bytes));
-                }
-                if !incoming.is_behind() {
-                    break;
-                }
-                announced.extend(conversation.all_announced());
-                incoming.go_on(&conversation);
-            }
-        }
-        announced.extend(conversation.all_announced());
-        let read = announced.into_iter().map(|it| it.map(|it| it.seen())).collect();
-        (String::from_utf8(passed).expect("UTF-8"), read)
+        let Framing { passed_on, bodies } = read_framing(text.as_bytes(), || piece);
+        (String::from_utf8(passed_on).expect("UTF-8"), bodies)
     }
 
     #[test]

@@ -11,6 +11,7 @@
 mod chunks;
 mod conversation;
 mod crowd;
+mod framing;
 mod gate;
 mod guarded;
 mod head;
@@ -21,5 +22,6 @@ mod stall;
 pub(crate) use chunks::{Announced, NotWaitedFor};
 pub(crate) use conversation::{Conversation, FIRST_HEAD, IDLE, Turn};
 pub(crate) use crowd::{Crowd, descriptors};
+pub use framing::{Framing, read_framing};
 pub(crate) use gate::Gate;
 pub(crate) use guarded::{Guarded, Terms};

@@ -23,6 +23,8 @@ use self::{
     wire::Order,
 };
 
+pub use self::wire::read_answer;
+
 /// The prefix of a provider's name in a route.
 const PREFIX: &str = "http:";
 

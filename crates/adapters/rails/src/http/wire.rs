@@ -156,6 +156,29 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     }
 }
 
+/// Reads what a provider answered, as the answer to each question that it may be asked. Returns what it says of
+/// itself and would be kept, for each that could be understood. For fuzz tests.
+pub fn read_answer(status: u16, body: &[u8]) -> Vec<Vec<String>> {
+    let (Ok(status), Ok(amount)) = (StatusCode::from_u16(status), Amount::new(1)) else { return Vec::new() };
+    let reply = Reply { status, body: body.to_vec().into() };
+    let of_failure = |failure: Failure| vec![failure.code, failure.message];
+    let asked = instructed(&reply, amount, Currency::MXN).map(|instructed| match instructed {
+        Instructed::Rejected(failure) => of_failure(failure),
+        _ => Vec::new(),
+    });
+    let paid = submitted(&reply).map(|submission| match submission {
+        Submission::Rejected(failure) => of_failure(failure),
+        Submission::Accepted { provider_reference } => provider_reference.into_iter().collect(),
+        _ => Vec::new(),
+    });
+    let stands = standing(&reply).map(|standing| match standing {
+        RailStatus::Failed(failure) => of_failure(failure),
+        RailStatus::Completed(arrival) => arrival.provider_reference.into_iter().collect(),
+        _ => Vec::new(),
+    });
+    [asked, paid, stands].into_iter().flatten().collect()
+}
+
 /// The JSON of a definite answer: a success, or a refusal of the order itself.
 fn definite<T: for<'de> Deserialize<'de>>(reply: &Reply) -> Option<T> {
     let on_purpose = reply.status.is_success()
