@@ -5,6 +5,7 @@ mod cli;
 mod config;
 mod data_folder;
 mod database_file;
+mod descriptors;
 mod dev;
 mod listening;
 mod logging;

@@ -7,6 +7,11 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// How long what is left of both runtimes may take to end, such as closing the database.
 pub(crate) const END: Duration = Duration::from_millis(800);
 
+/// How many threads can run at the same time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// A runtime for the parts of the process, and one for the store.
 pub(crate) struct Runtimes {
     parts: Runtime,
@@ -18,8 +23,7 @@ impl Runtimes {
     /// scheduled before the few tasks that commit them. There are few threads, because a message to a sleeping
     /// one wakes another as well.
     pub(crate) fn start() -> io::Result<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = (cores / 2).max(1);
+        let threads = (cores() / 2).max(1);
         let store = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("quipu-store")

@@ -19,13 +19,15 @@ use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 use crate::{
     config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
-    database_file, dev,
+    database_file,
+    descriptors::Descriptors,
+    dev,
     listening::{listen, reachable},
     logging,
     master_key::{self, Start},
     metrics::{self, Collected, Metrics},
     readiness::Parts,
-    runtimes::{self, Runtimes},
+    runtimes::{self, Runtimes, cores},
     signals::Signals,
     standard_output,
     traces::{self, Traces},
@@ -143,11 +145,12 @@ fn bind_metrics(
 }
 
 /// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
-fn edge(settings: &Settings, public_url: &str, demo_page: Option<&str>) -> HttpSettings {
+fn edge(settings: &Settings, connections: usize, public_url: &str, demo_page: Option<&str>) -> HttpSettings {
     HttpSettings {
+        workers: cores(),
         limits: settings.limits,
         trusted_proxies: settings.trusted_proxies.clone(),
-        max_connections: settings.connections,
+        max_connections: settings.connections.unwrap_or(connections),
         front_links: demo_page.into_iter().map(dev::front_link).collect(),
         upload_url: settings.upload_url.clone().unwrap_or_else(|| public_url.to_owned()),
         ..HttpSettings::new(public_url.to_owned())
@@ -176,16 +179,18 @@ async fn serve(
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
+    let shares = Descriptors::of_process(cores(), settings.providers.len());
     // A node must be known to live before it has deliveries in hand, and for as long as it has any work.
     let mut heart = start_heart(&foundation).await?;
-    let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
+    let Delivering { edge: webhooks, dispatcher } =
+        foundation.webhooks(&settings.webhooks, dev, shares.deliveries)?;
     let mut workers = start_workers(&foundation, &use_cases, &tickets, dispatcher, metrics, settings);
     let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let parts = CallParts { webhooks, tickets, limiter, readiness, key_uses: Arc::clone(&key_uses) };
     let services = services(&foundation, use_cases, parts, Stop::on(workers.told_to_stop()));
-    let edge = edge(settings, &public_url, demo_page.as_deref());
+    let edge = edge(settings, shares.connections, &public_url, demo_page.as_deref());
     let patience = edge.shutdown_timeout;
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");

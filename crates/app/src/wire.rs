@@ -139,7 +139,13 @@ impl Foundation {
     }
 
     /// The parts for webhooks. Deliveries are sent from this process as soon as the dispatcher runs.
-    pub(crate) fn webhooks(&self, settings: &WebhookSettings, dev: bool) -> Result<Delivering> {
+    /// `at_once` is the most attempts in progress.
+    pub(crate) fn webhooks(
+        &self,
+        settings: &WebhookSettings,
+        dev: bool,
+        at_once: usize,
+    ) -> Result<Delivering> {
         let store = || Arc::new(self.store.clone());
         let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
         let signer = Signer::new(Arc::clone(&self.keyring), self.credentials(), clock());
@@ -151,6 +157,7 @@ impl Foundation {
             clock: clock(),
             entropy: entropy(),
             policy: settings.policy.clone(),
+            at_once,
         });
         let deliverer: Arc<dyn Handover> = Arc::new(dispatcher.clone());
         self.store.deliver_by(Arc::clone(&deliverer));

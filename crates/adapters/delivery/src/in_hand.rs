@@ -40,6 +40,8 @@ pub struct Parts {
     pub entropy: Arc<dyn Entropy>,
     /// The schedule of retries.
     pub policy: RetryPolicy,
+    /// The most attempts in progress, each with a socket; at least eight.
+    pub at_once: usize,
 }
 
 /// The state that the tasks share.
@@ -68,9 +70,9 @@ impl InHand {
     pub(crate) fn new(parts: Parts) -> Self {
         let (outcomes, waiting) = mpsc::unbounded_channel();
         Self {
+            board: Mutex::new(Board::with_places(Places::for_attempts(parts.at_once))),
             parts,
             runtime: Handle::current(),
-            board: Mutex::new(Board::with_places(Places::default())),
             outcomes,
             waiting_outcomes: Mutex::new(Some(waiting)),
             returned: Mutex::default(),

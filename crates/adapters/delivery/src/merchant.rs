@@ -7,6 +7,9 @@ use quipu_webhooks::EndpointId;
 
 use crate::{kept::Kept, pace::Pace};
 
+/// The most attempts in progress where sockets are plenty.
+pub const MOST_AT_ONCE: usize = 1_024;
+
 /// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
@@ -33,11 +36,19 @@ pub(crate) struct Places {
 
 impl Default for Places {
     fn default() -> Self {
+        Self::for_attempts(MOST_AT_ONCE)
+    }
+}
+
+impl Places {
+    /// The bounds with so many attempts in progress.
+    pub(crate) fn for_attempts(at_once: usize) -> Self {
+        let at_once = at_once.max(8);
         Self {
-            in_all: 1_024,
-            of_merchant: 384,
-            unproven: 512,
-            unproven_of_merchant: 128,
+            in_all: at_once,
+            of_merchant: at_once / 8 * 3,
+            unproven: at_once / 2,
+            unproven_of_merchant: at_once / 8,
             kept: 20_000,
             kept_of_merchant: 5_000,
             kept_unproven: 10_000,

@@ -16,6 +16,15 @@ use crate::connection::{Conversation, Crowd, FIRST_HEAD, Gate, Guarded, IDLE, Te
 /// How many connections without a place a worker accepts, so that an idle one can be closed for them.
 pub(crate) const BEYOND: usize = 8;
 
+/// How many sockets may be open beside the connections of the interface: those that make others give way, and
+/// those of scrapes.
+pub const fn sockets_beside_connections(workers: usize) -> usize {
+    workers * BEYOND + SCRAPES
+}
+
+/// The most open connections for scrapes, with those beyond: scrapers are few.
+pub(crate) const SCRAPES: usize = 48;
+
 /// How long after the order to stop an accepted connection may still begin a request, since bytes that its
 /// client has sent may not have been read yet.
 const LAST_WORDS: Duration = Duration::from_millis(300);

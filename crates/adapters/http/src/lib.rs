@@ -55,6 +55,7 @@ mod viewing;
 pub use code::ErrorCode;
 pub use connection::{Framing, read_framing};
 pub use door::Credentials;
+pub use guarding::sockets_beside_connections;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
 pub use openapi::{Readers, openapi};

@@ -14,11 +14,9 @@ use quipu_kernel::{Clock, Entropy};
 use crate::{
     connection::Terms,
     dispatch::{begin, sending, unread},
-    guarding::{BEYOND, Guarding},
+    guarding::{BEYOND, Guarding, SCRAPES},
 };
 
-/// The most open connections: scrapers are few.
-pub(crate) const CONNECTIONS: usize = 48;
 /// How long a client may take nothing of the metrics, or too little.
 const STALL: Duration = Duration::from_secs(30);
 
@@ -40,7 +38,7 @@ pub fn serve_measured(
     let guarding = Guarding {
         name: "metrics",
         workers: 1,
-        connections: CONNECTIONS - BEYOND,
+        connections: SCRAPES - BEYOND,
         shutdown_timeout: Duration::from_secs(1),
         terms: Terms { trusted_proxies: Vec::new(), stall_timeout: STALL, clock, entropy },
     };

@@ -11,10 +11,10 @@ use actix_web::{
 
 use crate::{
     code::ErrorCode,
-    connection::{Terms, descriptors},
+    connection::Terms,
     dispatch::{dispatch, options, refuse},
     error::ApiError,
-    guarding::{BEYOND, Guarding},
+    guarding::Guarding,
     measure,
     openapi::{Readers, openapi_under},
     relay::Relay,
@@ -39,12 +39,10 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     measure::begin_at_zero(route_table());
     let settings = &state.settings;
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
-    let connections =
-        if settings.max_connections == 0 { descriptors(workers * BEYOND) } else { settings.max_connections };
     let guarding = Guarding {
         name: "quipu",
         workers,
-        connections,
+        connections: settings.max_connections,
         shutdown_timeout: settings.shutdown_timeout,
         terms: Terms {
             trusted_proxies: settings.trusted_proxies.clone(),

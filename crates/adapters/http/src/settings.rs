@@ -96,7 +96,7 @@ pub struct HttpSettings {
     pub trusted_proxies: Vec<Network>,
     /// Threads that handle requests; 0 means one for each core.
     pub workers: usize,
-    /// The most open connections; 0 means as many as there are descriptors, less a reserve.
+    /// The most open connections.
     pub max_connections: usize,
     /// How long a client may take to send the body of a request; a file may take longer, as long as enough
     /// bytes arrive.
@@ -119,7 +119,7 @@ impl HttpSettings {
             limits: Limits::default(),
             trusted_proxies: Vec::new(),
             workers: 0,
-            max_connections: 0,
+            max_connections: 512,
             body_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(26),

@@ -72,8 +72,8 @@ pub(crate) struct Settings {
     pub(crate) providers: Vec<Provider>,
     pub(crate) webhooks: WebhookSettings,
     pub(crate) limits: Limits,
-    /// The most open connections; 0 means as many as the limit of file descriptors allows.
-    pub(crate) connections: usize,
+    /// The most open connections; `None` means as many as the limit of file descriptors allows.
+    pub(crate) connections: Option<usize>,
     pub(crate) trusted_proxies: Vec<Network>,
     /// How long a call may wait for the database in all its steps.
     pub(crate) call_deadline: Duration,
@@ -136,7 +136,7 @@ impl Settings {
             providers: rails::providers(from),
             webhooks: webhooks(from),
             limits: limits(from),
-            connections: from.take("limits.connections", values::count).unwrap_or(0),
+            connections: from.take("limits.connections", values::count),
             trusted_proxies: from.take("trusted_proxies", values::networks).unwrap_or_default(),
             call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
             lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),

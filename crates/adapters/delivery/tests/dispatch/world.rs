@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_delivery::{Dispatcher, Parts};
+use quipu_delivery::{Dispatcher, MOST_AT_ONCE, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
     Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
@@ -269,6 +269,7 @@ impl World {
             clock: Arc::clone(&clock) as _,
             entropy: Arc::new(Zeros),
             policy: RetryPolicy::default(),
+            at_once: MOST_AT_ONCE,
         });
         let (stop, stopped) = oneshot::channel::<()>();
         let runs = dispatcher.clone();

@@ -12,24 +12,11 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-/// Descriptors that are reserved for the database, the log, calls to receivers and rails, and other uses.
-const RESERVE: usize = 128;
-/// The number of descriptors that is assumed if the system does not report it.
-const USUAL: usize = 1024;
 /// For how many milliseconds an idle connection keeps its place while other places are free. A new one is
 /// idle until its first request has arrived, and must not give way to the next new one.
 const FRESH: u64 = 1_000;
 /// The mark of a connection that is not idle.
 const BUSY: u64 = u64::MAX;
-
-/// How many connections the process may have open: its descriptors less a reserve and less `less`.
-pub(crate) fn descriptors(less: usize) -> usize {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    let all = soft.unwrap_or(USUAL);
-    all.saturating_sub(RESERVE + less).max(all / 2).max(1)
-}
 
 /// The place of one connection in the crowd.
 pub(super) struct Place {
@@ -264,11 +251,5 @@ mod tests {
         assert_eq!(gone(&places), 0);
         assert!(from(&crowd, 5, 16).is_none());
         assert_eq!(gone(&places), 1);
-    }
-
-    #[test]
-    fn some_descriptors_are_kept_in_reserve() {
-        let (some, fewer) = (descriptors(0), descriptors(1_000_000));
-        assert!(fewer >= 1 && some >= fewer);
     }
 }

@@ -21,7 +21,7 @@ mod stall;
 
 pub(crate) use chunks::{Announced, NotWaitedFor};
 pub(crate) use conversation::{Conversation, FIRST_HEAD, IDLE, Turn};
-pub(crate) use crowd::{Crowd, descriptors};
+pub(crate) use crowd::Crowd;
 pub use framing::{Framing, read_framing};
 pub(crate) use gate::Gate;
 pub(crate) use guarded::{Guarded, Terms};

@@ -39,6 +39,9 @@ pub struct HttpRail {
 }
 
 impl HttpRail {
+    /// The most calls to the provider that are open at once.
+    pub const MOST_CALLS: usize = places::ALL;
+
     /// The provider `name` at `url`. `secret` signs in both directions (`whsec_` and base64 of 24 to 64
     /// bytes). `questions` are the gaps between questions about an open outcome; the last gap repeats.
     pub fn new(

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most open calls to one provider.
-const ALL: usize = 64;
+pub(super) const ALL: usize = 64;
 /// The most of them for workers.
 const FOR_WORKERS: usize = 48;
 /// The most payouts that may queue for a place at once, and also the most questions. This many keep all
