@@ -101,7 +101,14 @@ impl Gateway {
     /// The binary with this gateway's data, database and settings, ready for further arguments.
     fn command(&self, arguments: &[&str]) -> Command {
         // The kernel ends the gateway when the test's thread ends, even if the test was killed.
-        let mut command = Command::new("setpriv");
+        let mut command = match self.setup.descriptors {
+            Some(most) => {
+                let mut limited = Command::new("prlimit");
+                limited.arg(format!("--nofile={most}")).arg("setpriv");
+                limited
+            }
+            None => Command::new("setpriv"),
+        };
         let other = self.setup.binary.clone();
         command.args(["--pdeathsig", "KILL", "--"]).arg(other.unwrap_or_else(binary)).args(arguments);
         command.arg("--data").arg(self.data.path());

@@ -15,6 +15,8 @@ pub struct Setup {
     /// Another build of the gateway than the one under test.
     pub(crate) binary: Option<PathBuf>,
     pub(crate) environment: Vec<(String, String)>,
+    /// The most descriptors that the process may have; `None` means as many as the test.
+    pub(crate) descriptors: Option<usize>,
     pub(crate) serve: &'static [&'static str],
     /// Whether a start waits until all dependencies of the gateway are ready.
     pub(crate) waits_for_all: bool,
@@ -28,6 +30,7 @@ impl Setup {
             database,
             binary: None,
             environment: Vec::new(),
+            descriptors: None,
             serve: &["serve", "--dev"],
             waits_for_all: true,
         };
@@ -52,6 +55,12 @@ impl Setup {
     /// Runs another build of the gateway.
     pub fn binary(mut self, path: &Path) -> Self {
         self.binary = Some(path.to_owned());
+        self
+    }
+
+    /// Allows the process only so many descriptors.
+    pub fn descriptors(mut self, most: usize) -> Self {
+        self.descriptors = Some(most);
         self
     }
 

@@ -8,6 +8,7 @@ mod books;
 mod cancel;
 mod cluster;
 mod concurrency;
+mod connections;
 mod crash;
 mod create;
 mod database_file;

@@ -26,3 +26,22 @@ pub(crate) fn reachable(mut address: SocketAddr) -> SocketAddr {
     }
     address
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpStream, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn many_connections_wait_while_nobody_accepts() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("a limit");
+        // Less than the whole queue, so that the test needs fewer descriptors than a shell usually has.
+        let many = most.trim().parse::<usize>().expect("a number").min(700);
+        let waiting: Vec<_> =
+            (0..many).map(|_| TcpStream::connect_timeout(&address, Duration::from_secs(20))).collect();
+        assert_eq!(waiting.iter().filter(|stream| stream.is_ok()).count(), many);
+    }
+}
