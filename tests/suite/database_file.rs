@@ -4,10 +4,8 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
 };
 
 use quipu_tests::{Answer, Client, Database, Gateway, draft, eventually, on_both_databases};
@@ -43,45 +41,74 @@ async fn nothing_is_served(gateway: &Gateway) {
     gateway.v1().get("/api/v1/payments").await.refused(503, "OVERLOADED");
 }
 
+/// How long after the file went a creation may be sent and still be acknowledged.
+const NOTICED: Duration = Duration::from_millis(100);
+
+/// What the callers know of each other and of the file.
+#[derive(Default)]
+struct Scene {
+    /// The acknowledged payments, with the instants at which they were asked for.
+    acknowledged: Mutex<Vec<(Instant, String)>>,
+    /// When the file was certain to be gone.
+    gone: OnceLock<Instant>,
+}
+
+impl Scene {
+    fn acknowledged(&self) -> MutexGuard<'_, Vec<(Instant, String)>> {
+        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether what was sent at this instant must be refused.
+    fn is_too_late(&self, sent: Instant) -> bool {
+        self.gone.get().is_some_and(|gone| sent > *gone + NOTICED)
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_acknowledged_into_a_file_that_was_moved_away() {
     let gateway = Gateway::start(Database::Sqlite).await;
     let (database, away) = (database_of(&gateway), gateway.data_folder().join("away.db"));
-    let (acknowledged, stopped) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let scene = Arc::new(Scene::default());
     let mut callers = JoinSet::new();
     for _ in 0..8 {
-        callers.spawn(create_until_refused(gateway.v1(), Arc::clone(&acknowledged), Arc::clone(&stopped)));
+        callers.spawn(create_until_it_is_too_late(gateway.v1(), Arc::clone(&scene)));
     }
-    let count = || acknowledged.lock().unwrap_or_else(PoisonError::into_inner).len();
-    eventually("payments to be acknowledged", async || (count() > 100).then_some(())).await;
+    eventually("payments to be acknowledged", async || (scene.acknowledged().len() > 100).then_some(()))
+        .await;
     fs::rename(&database, &away).expect("moved");
-    // Every caller stops at its first refusal, and nobody is acknowledged any more.
+    scene.gone.set(Instant::now()).expect("it goes once");
+    // Every caller stops at the first answer to what it sent too late.
     callers.join_all().await;
-    assert!(stopped.load(Ordering::Relaxed));
+    for (sent, id) in scene.acknowledged().iter() {
+        assert!(!scene.is_too_late(*sent), "{id} was acknowledged, though sent too late");
+    }
     nothing_is_served(&gateway).await;
     assert!(problem(&gateway).await.contains("is gone"));
     assert!(!database.exists(), "nobody made another");
 
     fs::rename(&away, &database).expect("moved back");
     found_again(&gateway).await;
-    let acknowledged = acknowledged.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    for id in acknowledged {
+    let acknowledged = std::mem::take(&mut *scene.acknowledged());
+    for (_, id) in acknowledged {
         assert_eq!(gateway.v1().payment(&id).await["transaction_id"], *id);
     }
     gateway.check();
 }
 
-async fn create_until_refused(api: Client, acknowledged: Arc<Mutex<Vec<String>>>, stopped: Arc<AtomicBool>) {
+async fn create_until_it_is_too_late(api: Client, scene: Arc<Scene>) {
     loop {
+        let sent = Instant::now();
         let answer: Answer = api.create(&draft::deposit_mxn(100)).await;
-        if answer.status != 200 {
+        if answer.status == 200 {
+            let id = answer.ok()["transaction_id"].as_str().expect("a string").to_owned();
+            scene.acknowledged().push((sent, id));
+        } else {
             // One whose commit was under way when the file went cannot be told what became of it.
             assert!([503, 504].contains(&answer.status), "{answer}");
-            stopped.store(true, Ordering::Relaxed);
+        }
+        if scene.is_too_late(sent) {
             return;
         }
-        let id = answer.ok()["transaction_id"].as_str().expect("a string").to_owned();
-        acknowledged.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 }
 
