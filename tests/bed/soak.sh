@@ -42,8 +42,8 @@ export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
 step cargo test --workspace --profile soak --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
-# It waits as long as a stop may.
-step cargo test --workspace --profile soak --locked --test suite -- --ignored running::
+# They wait as long as a stop may take, and as long as a connection may be kept.
+step cargo test --workspace --profile soak --locked --test suite -- --ignored running:: patience::
 step former_release
 if [ -n "$former" ]; then
     QUIPU_FORMER_BIN=$former step cargo test --workspace --profile soak --locked --test suite -- --ignored rolling::

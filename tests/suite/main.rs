@@ -23,6 +23,7 @@ mod newcomer;
 mod observed;
 mod operator;
 mod pages;
+mod patience;
 mod point_in_time;
 mod references;
 mod resets;

@@ -175,3 +175,28 @@ impl Drop for Turn {
         self.conversation.enter(Phase::Idle);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many seconds are left, rounded up; `None` if the phase may last.
+    fn left(conversation: &Conversation) -> Option<u64> {
+        let left = conversation.deadline()?.duration_since(Instant::now());
+        Some(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+    }
+
+    #[test]
+    fn each_phase_has_its_time_and_an_exchange_has_none() {
+        let conversation = Rc::new(Conversation::new(None));
+        assert_eq!(left(&conversation), Some(15), "the web server allows the first head less");
+        let turn = conversation.begin();
+        assert_eq!(left(&conversation), None);
+        drop(turn);
+        assert_eq!(left(&conversation), Some(75));
+        conversation.heard();
+        assert_eq!(left(&conversation), Some(15));
+        conversation.heard();
+        assert!(conversation.is_between_exchanges() && !conversation.has_late_head());
+    }
+}
