@@ -1,9 +1,13 @@
 // The browser of these tests: Debian's Chromium, driven by playwright-core, with axe-core for accessibility.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import { chromium } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Where pictures of what was looked at are kept. */
+export const shots = process.env.QUIPU_SCREENSHOTS ?? path.join(import.meta.dirname, 'screenshots');
 
 /** A browser; as root it cannot have a sandbox of its own. */
 export const launch = () => chromium.launch({
@@ -11,10 +15,10 @@ export const launch = () => chromium.launch({
   args: process.getuid() === 0 ? ['--no-sandbox'] : [],
 });
 
-/** What axe-core finds wrong with a page. Evaluated, since the page's policy lets no further script load. */
-export const axeOf = async (page) => {
+/** What axe-core finds wrong with a page, by these rules or all. Evaluated, since the page's policy lets no further script load. */
+export const axeOf = async (page, rules) => {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(runOnly ? { runOnly } : {}), rules);
   return violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.target.join(' ')).join(', ')})`);
 };
 

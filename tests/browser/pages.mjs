@@ -4,10 +4,9 @@ import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { axeOf, launch } from './browser.mjs';
+import { axeOf, launch, shots } from './browser.mjs';
 import { Gateway, eventually } from './gateway.mjs';
 
-const shots = process.env.QUIPU_SCREENSHOTS ?? path.join(import.meta.dirname, 'screenshots');
 const redirect = { currency: 'LKR', method: 'redirectpay' };
 let gateway, browser;
 

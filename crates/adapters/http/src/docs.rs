@@ -51,8 +51,13 @@ pub(crate) async fn page(_call: Call) -> Outcome {
 /// `GET /api/v1/docs/{file}`
 pub(crate) async fn file(call: Call) -> Outcome {
     let name = call.segment("file");
-    if name == "start.js" {
-        return Ok(asset("text/javascript; charset=utf-8", Bytes::from_static(START.as_bytes())));
+    let own = match name {
+        "start.js" => Some(("text/javascript; charset=utf-8", START)),
+        "icon.svg" => Some(("image/svg+xml", quipu_pages::ICON)),
+        _ => None,
+    };
+    if let Some((kind, text)) = own {
+        return Ok(asset(kind, Bytes::from_static(text.as_bytes())));
     }
     let missing = || ApiError::refused(ErrorCode::RouteNotFound, "there is no such path");
     let (known, kind) = FILES.into_iter().find(|(known, _)| *known == name).ok_or_else(missing)?;

@@ -11,7 +11,8 @@ use crate::accent::style_sheet;
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 const GUIDE: &str = include_str!("../assets/guide.css");
-const ICON: &str = include_str!("../assets/icon.svg");
+/// The icon of all pages, as SVG.
+pub const ICON: &str = include_str!("../assets/icon.svg");
 
 static STYLE_NAME: LazyLock<String> = LazyLock::new(|| named("page", STYLE, "css"));
 static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| named("page", SCRIPT, "js"));

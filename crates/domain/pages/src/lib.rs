@@ -22,7 +22,7 @@ mod scheme;
 mod story;
 mod words;
 
-pub use assets::{Asset, asset, policy};
+pub use assets::{Asset, ICON, asset, policy};
 pub use brand::Brand;
 pub use details::PageDetails;
 pub use form::Filled;
