@@ -44,7 +44,7 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 # Other programs' judgements, one after the other. They run beside the tests, and their output is printed after the tests'.
 judgements() {
     step tests/contract/run.sh
-    (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs reference.mjs)
+    (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs reference.mjs states.mjs)
     # With examples the dependencies have the same features as in the lints, and are not looked at once more.
     RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked --lib --bins --examples
 }

@@ -2,27 +2,15 @@
 // Each page at 320, 768 and 1400 pixels, light and dark; axe-core over every one; no violation of the policy, no
 // sideways scrolling, none at twice the text size either.
 import { mkdir } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import path from 'node:path';
 import { axeOf, launch, report } from './browser.mjs';
+import { serve } from './gallery_pages.mjs';
 
 const [folder, out, ...words] = process.argv.slice(2);
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-const types = { '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml' };
-
-const server = createServer((request, response) => {
-  try {
-    const file = path.join(folder, path.normalize(new URL(request.url, 'http://x').pathname));
-    response.writeHead(200, { 'content-type': types[path.extname(file)], 'content-security-policy': policy });
-    response.end(readFileSync(file));
-  } catch { response.writeHead(404).end(); }
-});
-await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-const base = `http://127.0.0.1:${server.address().port}`;
+const gallery = await serve(folder);
 await mkdir(out, { recursive: true });
 
-const names = readFileSync(path.join(folder, 'list.txt'), 'utf8').split('\n');
+const { base, names } = gallery;
 const chosen = names.filter((name) => words.length === 0 || words.some((word) => name.includes(word)));
 const browser = await launch();
 let wrong = 0;
@@ -48,6 +36,6 @@ for (const [width, colorScheme] of looks) {
   await context.close();
 }
 await browser.close();
-server.close();
+gallery.close();
 console.log(`${chosen.length} pages, ${looks.length} looks, ${wrong} problems`);
 process.exit(wrong ? 1 : 0);

@@ -16,6 +16,10 @@ use quipu_payments::{
 const ID: &str = "pay_1763683200000_abcdefghjkmn";
 const MADE: Timestamp = Timestamp::from_millis(1_763_683_200_000);
 
+/// Colours of merchants that no text can stand on, or that barely carry it.
+const ACCENTS: [(&str, [u8; 3]); 3] =
+    [("yellow", [0xff, 0xe6, 0x00]), ("purple", [0xd2, 0x00, 0xff]), ("black", [0x00; 3])];
+
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "gallery".to_owned());
     let folder = Path::new(&folder);
@@ -54,16 +58,20 @@ fn pages(words: Words) -> Vec<(String, String)> {
         pages.push((format!("pay-{}", method.as_str()), page(&payment, brand, words, None)));
     }
     for status in Status::ALL.into_iter().skip(2) {
-        pages.push((
-            format!("deposit-{}", status.as_str()),
-            page(&deposit(Method::Spei, status), &plain, words, None),
-        ));
+        let payment = deposit(Method::Spei, status);
+        pages.push((format!("deposit-{}", status.as_str()), page(&payment, &plain, words, None)));
     }
+    pages.extend(unusual(&plain, words));
     for status in Status::ALL.into_iter().take(7) {
         pages.push((
             format!("withdrawal-{}", status.as_str()),
             page(&withdrawal(status, true), &plain, words, None),
         ));
+    }
+    for (name, accent) in ACCENTS {
+        let brand = Brand { accent: Accent::new(accent), ..Brand::plain("Café Aurora") };
+        let payment = deposit(Method::Card, Status::Processing);
+        pages.push((format!("accent-{name}"), page(&payment, &brand, words, None)));
     }
     let empty = withdrawal(Status::Pending, false);
     pages.push(("form".to_owned(), page(&empty, &brand, words, None)));
@@ -86,9 +94,34 @@ fn pages(words: Words) -> Vec<(String, String)> {
         decision: None,
     };
     pages.push(("scheme".to_owned(), scheme_page(scheme)));
-    pages.push(("notice".to_owned(), Notice::NoPage.html(words, "")));
+    for (name, notice) in [
+        ("notice", Notice::NoPage),
+        ("notice-too-many", Notice::TooMany),
+        ("notice-unavailable", Notice::Unavailable),
+        ("notice-already-given", Notice::AlreadyGiven),
+    ] {
+        pages.push((name.to_owned(), notice.html(words, "")));
+    }
     pages.push(("front".to_owned(), front(&[], "")));
     pages
+}
+
+/// Deposits that a status alone does not tell.
+fn unusual(brand: &Brand, words: Words) -> Vec<(String, String)> {
+    let late = |state: &mut State| state.late = true;
+    let short = |state: &mut State| state.received_amount = Amount::new(10_000_000).ok();
+    let bare = |state: &mut State| state.instructions = Instructions::default();
+    let shown = |status, change: &dyn Fn(&mut State)| {
+        let payment = deposit(Method::Spei, status);
+        let mut state = payment.state().clone();
+        change(&mut state);
+        page(&Payment::restore(payment.terms().clone(), state), brand, words, None)
+    };
+    vec![
+        ("deposit-late".to_owned(), shown(Status::Completed, &late)),
+        ("deposit-another-amount".to_owned(), shown(Status::Completed, &short)),
+        ("deposit-without-instructions".to_owned(), shown(Status::Processing, &bare)),
+    ]
 }
 
 fn page(payment: &Payment, brand: &Brand, words: Words, filled: Option<&Filled>) -> String {
@@ -144,7 +177,6 @@ fn deposit(method: Method, status: Status) -> Payment {
     let mut state = State { status, ..State::first(terms.kind, MADE) };
     state.instructions = instructions(method, currency);
     state.refunded_amount = Minor::new(2_500_000).unwrap_or_default();
-    state.late = status == Status::Completed;
     Payment::restore(terms, state)
 }
 

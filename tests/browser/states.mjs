@@ -1,0 +1,43 @@
+// Every page in every state, as the gallery example writes it: each method, each status, the colours of merchants.
+// Run by tests/bed/suite.sh; the example stands beside the binary that QUIPU_BIN names.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { axeOf, launch } from './browser.mjs';
+import { serve } from './gallery_pages.mjs';
+
+const example = process.env.QUIPU_GALLERY ?? path.join(path.dirname(process.env.QUIPU_BIN), 'examples', 'gallery');
+
+test('each method and state: nothing is cut off, and axe-core finds nothing, in light and dark mode', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'quipu-gallery-'));
+  execFileSync(example, [folder]);
+  const [gallery, browser] = await Promise.all([serve(folder), launch()]);
+  const page = await browser.newPage({ reducedMotion: 'reduce' });
+  const found = [];
+  let seen = '';
+  page.on('console', (message) => {
+    if (/Content Security Policy/.test(message.text())) found.push(`${seen}: ${message.text()}`);
+  });
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  const names = gallery.names.filter((name) => name.endsWith('.en.html'));
+  for (const name of names) {
+    for (const [width, colorScheme, rules] of [[320, 'light', undefined], [1400, 'dark', ['color-contrast']]]) {
+      seen = `${name} ${width} ${colorScheme}`;
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      if (width === 320) await page.goto(`${gallery.base}/${name}`);
+      for (const one of await axeOf(page, rules)) found.push(`${seen}: ${one}`);
+      if (await wide() > 0) found.push(`${seen}: ${await wide()} px too wide`);
+    }
+  }
+  assert.deepEqual(found, []);
+  for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'accent-yellow', 'form']) {
+    assert.ok(names.includes(`${state}.en.html`), state);
+  }
+  await browser.close();
+  gallery.close();
+  rmSync(folder, { recursive: true });
+});
