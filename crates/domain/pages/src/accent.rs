@@ -80,6 +80,49 @@ mod tests {
         }
     }
 
+    const SHEET: &str = include_str!("../assets/page.css");
+
+    /// The rules of the style sheet, without those that stand inside a condition: selector and declarations.
+    fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+        SHEET.split('}').filter_map(|rule| rule.trim_start().split_once('{'))
+    }
+
+    /// What a page changes under the pointer leaves text and ground alone, so that what holds for a colour
+    /// holds there too. Not even a filter may: it changes both.
+    #[test]
+    fn no_colour_changes_under_the_pointer() {
+        let harmless = ["text-decoration", "text-underline-offset", "border-color"];
+        let mut hovered = 0;
+        for (selector, declarations) in rules().filter(|(selector, _)| selector.contains(":hover")) {
+            for declaration in declarations.split(';') {
+                let property = declaration.split(':').next().unwrap_or_default();
+                assert!(harmless.contains(&property), "{selector} {declaration}");
+                hovered += 1;
+            }
+        }
+        assert!(hovered > 0, "nothing shows that a button can be pressed");
+        assert!(!SHEET.contains("filter:"), "a filter changes every colour below it");
+    }
+
+    #[test]
+    fn the_grounds_are_those_of_the_page() {
+        let in_mode = |mode: &str| {
+            let found = rules().find(|(selector, _)| selector.starts_with(mode)).expect("the mode's colours");
+            let declarations = found.1.trim_start_matches(":root{");
+            ["--ground", "--paper", "--wait-ground"].map(|name| {
+                let value = declarations.split(';').find_map(|one| one.strip_prefix(&format!("{name}:#")));
+                let value = value.unwrap_or_else(|| panic!("{name} in {declarations}"));
+                let digits = if value.len() == 3 { value.repeat(2) } else { value.to_owned() };
+                Accent::of_hex(&digits).expect("a colour")
+            })
+        };
+        let light = in_mode(":root").map(luminance);
+        let dark = in_mode("@media (prefers-color-scheme:dark)").map(luminance);
+        assert!(light.into_iter().all(|ground| ground >= luminance(LIGHT_GROUND)), "{light:?}");
+        assert!(dark.into_iter().all(|ground| ground <= luminance(DARK_GROUND)), "{dark:?}");
+        assert!(light.contains(&luminance(LIGHT_GROUND)) && dark.contains(&luminance(DARK_GROUND)));
+    }
+
     #[test]
     fn a_colour_that_reads_well_stays_as_it_is() {
         assert!(style_sheet(OWN_ACCENT).starts_with(":root{--accent:#0f5c63;--on-accent:#ffffff}"));
