@@ -8,6 +8,6 @@ mod s3;
 mod thumbnails;
 
 pub use local::LocalFiles;
-pub use picture::{CHILD_COMMAND, run_child, shrink};
+pub use picture::{CHILD_COMMAND, confine, run_child, shrink};
 pub use s3::{S3Files, S3Settings};
 pub use thumbnails::ChildThumbnails;

@@ -41,8 +41,12 @@ pub fn run_child(content_type: &str) -> ExitCode {
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// From here on the process can neither exceed its memory and time nor write files, and dumps no core.
-fn confine() -> std::io::Result<()> {
+/// From here on this process can neither exceed its memory and time nor write files, and dumps no core.
+///
+/// # Errors
+///
+/// What the system says if it does not take a limit.
+pub fn confine() -> std::io::Result<()> {
     let limits = [
         (Resource::As, MEMORY),
         (Resource::Cpu, PROCESSOR_SECONDS),

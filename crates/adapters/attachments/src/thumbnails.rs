@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::picture::{CHILD_COMMAND, UNCONFINED};
 
-/// The longest time of a child, in wall-clock time.
+/// The longest time of a child, in wall-clock time, unless another is set.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The most bytes of a thumbnail; 256 by 256 pixels of four bytes fit.
 const MAX_SMALL: u64 = 512 * 1024;
@@ -25,13 +25,20 @@ const AT_ITS_LIMITS: [Signal; 4] = [Signal::XCPU, Signal::ABORT, Signal::SEGV, S
 /// Makes thumbnails in child processes, one at a time.
 pub struct ChildThumbnails {
     program: PathBuf,
+    patience: Duration,
     one: Semaphore,
 }
 
 impl ChildThumbnails {
     /// Runs `program`, which is the gateway's own program.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, one: Semaphore::new(1) }
+        Self { program, patience: PATIENCE, one: Semaphore::new(1) }
+    }
+
+    /// Stops a child after this time instead of 20 seconds.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     fn start(&self, kind: ContentType) -> std::io::Result<Child> {
@@ -97,7 +104,7 @@ impl Thumbnails for ChildThumbnails {
         let started = self.start(kind);
         let mut child =
             started.map_err(|error| ThumbnailFailed(format!("its process did not start: {error}")))?;
-        let made = timeout(PATIENCE, converse(&mut child, picture)).await;
+        let made = timeout(self.patience, converse(&mut child, picture)).await;
         // A child that is still running is stopped; an error means that it has ended.
         let _ = child.kill().await;
         made.unwrap_or_else(|_| Err("its process took too long".to_owned())).map_err(ThumbnailFailed)

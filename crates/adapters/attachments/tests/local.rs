@@ -96,6 +96,26 @@ async fn what_breaks_a_rule_or_ends_early_leaves_nothing() {
     assert!(shelf.files().is_empty());
 }
 
+/// A process that is killed removes nothing. What it left goes when its upload is over, and takes no other along.
+#[tokio::test]
+async fn a_sweep_removes_what_was_half_sent_when_the_process_died() {
+    let shelf = Shelf::new();
+    let (mine, other) = (upload(ContentType::Png), upload(ContentType::Png));
+    for upload in [&mine, &other] {
+        let mut half = shelf.store.receive(upload).await.expect("begun");
+        half.write(PNG).await.expect("taken");
+        std::mem::forget(half);
+    }
+    // The next process opens the same folder.
+    let store = LocalFiles::open(shelf.root.clone(), entropy(), 1 << 30).expect("a folder");
+    assert_eq!(shelf.files().len(), 2, "it may be another node's, and still be arriving");
+    store.sweep(&mine, None).await.expect("swept");
+    let left = shelf.files();
+    assert!(left.len() == 1 && left[0].contains(other.id.as_str()), "{left:?}");
+    store.sweep(&other, None).await.expect("swept");
+    assert!(shelf.files().is_empty());
+}
+
 #[tokio::test]
 async fn a_folder_that_is_gone_is_a_failure_and_not_a_file_that_never_was() {
     let shelf = Shelf::new();

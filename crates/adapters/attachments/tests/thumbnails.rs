@@ -1,9 +1,12 @@
 //! Thumbnails made by a child process, which is this program again.
 
-use std::{process::ExitCode, time::Instant};
+use std::{
+    process::{Command, ExitCode},
+    time::{Duration, Instant},
+};
 
 use image::{DynamicImage, Frame, ImageFormat, RgbaImage, codecs::gif::GifEncoder};
-use quipu_attachments::{CHILD_COMMAND, ChildThumbnails, run_child};
+use quipu_attachments::{CHILD_COMMAND, ChildThumbnails, confine, run_child};
 use quipu_tickets::{ContentType, Thumbnails};
 
 fn main() -> ExitCode {
@@ -13,10 +16,33 @@ fn main() -> ExitCode {
     {
         return run_child(kind);
     }
+    if let [_, deed] = &words[..] {
+        return confined(deed);
+    }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let program = std::env::current_exe().expect("this program");
     runtime.block_on(scenarios(&ChildThumbnails::new(program)));
     println!("thumbnails: every scenario holds");
+    ExitCode::SUCCESS
+}
+
+/// What a child does when a picture has got hold of it, once its limits are set. The exit status tells that they do not
+/// hold.
+fn confined(deed: &str) -> ExitCode {
+    const UNCONFINED: u8 = 3;
+    confine().expect("limits");
+    match deed {
+        "limits" => println!("{}", std::fs::read_to_string("/proc/self/limits").expect("its own limits")),
+        "greedy" => {
+            let held: Vec<_> =
+                (0..16).map(|_| std::hint::black_box(Vec::<u8>::with_capacity(1 << 26))).collect();
+            return ExitCode::from(UNCONFINED + u8::from(held.is_empty()));
+        }
+        "busy" => loop {
+            std::hint::black_box(deed);
+        },
+        _ => return ExitCode::FAILURE,
+    }
     ExitCode::SUCCESS
 }
 
@@ -72,6 +98,8 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
         assert!(failed.contains(words), "{failed}");
     }
 
+    a_child_that_goes_wild_is_stopped(&script).await;
+
     // Where the limits are narrower already, and the process may not raise them.
     let this = std::env::current_exe().expect("this program");
     let unprivileged = "[ $(id -u) != 0 ] || drop='setpriv --bounding-set -sys_resource'";
@@ -79,6 +107,35 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
         let lines = format!("{narrow}\n{unprivileged}\nexec $drop '{}' \"$@\"", this.display());
         let made = ChildThumbnails::new(script(name, &lines)).shrink(png(300, 300), ContentType::Png).await;
         assert!(made.expect("an answer").is_some(), "{narrow}");
+    }
+}
+
+/// By its memory, by its processor time, and by the time of its parent.
+async fn a_child_that_goes_wild_is_stopped(script: &impl Fn(&str, &str) -> std::path::PathBuf) {
+    let this = std::env::current_exe().expect("this program");
+    let limits = Command::new(&this).arg("limits").output().expect("it runs");
+    let limits = String::from_utf8(limits.stdout).expect("UTF-8");
+    let limit = |name: &str| -> u64 {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).expect("a limit");
+        line.split_whitespace().next().expect("a soft limit").parse().expect("a number")
+    };
+    assert_eq!((limit("Max address space"), limit("Max cpu time")), (768 << 20, 10), "{limits}");
+    // Of the processor's time a second is left, so that nobody has to wait for ten.
+    for (deed, narrow) in [("greedy", "true"), ("busy", "ulimit -t 2")] {
+        let child = script(deed, &format!("{narrow}\nexec '{}' {deed}", this.display()));
+        let made = ChildThumbnails::new(child).shrink(png(1, 1), ContentType::Png).await;
+        assert!(made.expect("it ended at its limits").is_none(), "{deed}");
+    }
+    let (begun, noted) = (Instant::now(), this.with_file_name(format!("sleeper-{}", std::process::id())));
+    let sleeper = script("sleeper", &format!("echo $$ >'{}'\nexec sleep 600", noted.display()));
+    let patient = ChildThumbnails::new(sleeper).with_patience(Duration::from_secs(1));
+    let failed = patient.shrink(png(1, 1), ContentType::Png).await.expect_err("it sleeps").to_string();
+    assert!(failed.contains("took too long"), "{failed}");
+    assert!(begun.elapsed() < Duration::from_mins(5), "it was not waited for");
+    // On a busy machine it may not have come so far.
+    if let Ok(process) = std::fs::read_to_string(&noted) {
+        std::fs::remove_file(&noted).expect("removed");
+        assert!(!std::path::Path::new("/proc").join(process.trim()).exists(), "it is gone");
     }
 }
 
