@@ -2,7 +2,9 @@
 //! ones and ones with faults. What its schema does not allow is refused as invalid; what it allows is not,
 //! but for rules that no schema can say.
 
-use quipu_tests::{Client, Database, DocumentedBody, Gateway, Maker, draft, effort, eventually};
+use quipu_tests::{
+    Client, Database, DocumentedBody, Gateway, Maker, draft, effort, eventually, faults_of_examples,
+};
 use serde_json::{Value, json};
 
 /// How many bodies are tried of each operation.
@@ -89,6 +91,12 @@ async fn a_body_is_read_as_its_schema_says() {
         }
     }
     assert!(differing.is_empty(), "seed {seed}: {}\n{}", differing.len(), differing.join("\n"));
+}
+
+#[test]
+fn every_body_has_an_example_that_fits() {
+    let faults = faults_of_examples();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 fn is_beyond(message: &str) -> bool {

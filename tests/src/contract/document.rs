@@ -73,6 +73,17 @@ impl Document {
         })
     }
 
+    /// Every operation, with its method and path.
+    pub(super) fn operations(&self) -> Vec<(String, Value)> {
+        let paths = self.value["paths"].as_object().into_iter().flatten();
+        paths
+            .flat_map(|(path, item)| {
+                let operations = item.as_object().into_iter().flatten();
+                operations.map(move |(method, operation)| (format!("{method} {path}"), operation.clone()))
+            })
+            .collect()
+    }
+
     /// The target of a `$ref`, or the value itself.
     pub(super) fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         let reference = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));

@@ -6,13 +6,17 @@
 
 mod bodies;
 mod document;
+mod examples;
 mod schema;
 
 use reqwest::{Method, header::HeaderMap};
 use serde_json::{Map, Value};
 
-pub use self::bodies::{DocumentedBody, Maker};
 use self::document::{Documents, Operation};
+pub use self::{
+    bodies::{DocumentedBody, Maker},
+    examples::faults_of_examples,
+};
 use crate::Answer;
 
 /// One request with its answer.

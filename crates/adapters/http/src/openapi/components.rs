@@ -1,6 +1,6 @@
 //! Schemas, parameters, headers and security schemes.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
 
@@ -26,17 +26,22 @@ fn object(text: &str) -> Map<String, Value> {
 }
 
 /// All schemas.
-fn schemas() -> Map<String, Value> {
+static ALL: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut all: Map<_, _> = SCHEMAS.into_iter().flat_map(object).collect();
     let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     all.insert("ErrorCode".to_owned(), json!({ "type": "string", "enum": codes }));
     all
+});
+
+/// The schema of this name.
+pub(super) fn schema(name: &str) -> Option<&'static Value> {
+    ALL.get(name)
 }
 
 /// The components that a document's paths refer to, directly or through other components.
 pub(super) fn used_by(paths: &Value, is_for_operators: bool) -> Value {
     let all = json!({
-        "schemas": schemas(),
+        "schemas": *ALL,
         "parameters": object(PARAMETERS),
         "headers": headers(),
         "responses": super::responses::shared(),

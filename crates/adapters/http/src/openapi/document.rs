@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{components, responses};
+use super::{components, examples, path_parameters, responses};
 use crate::{
     body::Intake,
     door::Credentials,
@@ -175,19 +175,9 @@ fn in_words(row: &RouteRow, operation: &Operation) -> String {
 }
 
 fn parameters(row: &RouteRow, operation: &Operation) -> Vec<Value> {
-    let variables = row.path().split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let in_path = variables.map(|name| {
-        let is_merchant = name == "id" && row.path().contains("/merchants/{id}");
-        let schema = if is_merchant {
-            json!({ "type": "integer", "format": "int64", "minimum": 1 })
-        } else {
-            json!({ "type": "string", "minLength": 1 })
-        };
-        json!({ "name": name, "in": "path", "required": true, "schema": schema })
-    });
-    let named = operation.parameters.iter();
+    let named = operation.parameters.iter().chain(&["RequestId"]);
     let named = named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
-    in_path.chain(named).collect()
+    path_parameters::of(row.path()).chain(named).collect()
 }
 
 fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
@@ -202,8 +192,11 @@ fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
         None => json!({ "type": "string", "format": "binary" }),
         Some(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
     };
-    let content: Map<String, Value> =
-        kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema }))).collect();
+    let mut media = json!({ "schema": schema });
+    if let Some(example) = operation.body.and_then(examples::of) {
+        media["example"] = example.clone();
+    }
+    let content: Map<String, Value> = kinds.iter().map(|kind| ((*kind).to_owned(), media.clone())).collect();
     let is_required = operation.body_is_required || matches!(row.intake, Intake::Stream(_));
     Some(json!({ "required": is_required, "content": content }))
 }
@@ -217,11 +210,15 @@ fn callbacks(tells: Tells) -> Value {
     let headers: Vec<_> = headers
         .map(|name| json!({ "name": name, "in": "header", "required": true, "schema": { "type": "string" } }))
         .into();
+    let mut media = json!({ "schema": { "oneOf": schemas } });
+    if let Some(example) = tells.schemas.first().and_then(|name| examples::of(name)) {
+        media["example"] = example.clone();
+    }
     let delivery = json!({
         "summary": "A signed event",
         "description": "Signed as Standard Webhooks says, sent until a 2xx status answers it.",
         "parameters": headers,
-        "requestBody": { "required": true, "content": { "application/json": { "schema": { "oneOf": schemas } } } },
+        "requestBody": { "required": true, "content": { "application/json": media } },
         "responses": { "2XX": { "description": "Received." } },
     });
     json!({ "event": { address: { "post": delivery } } })

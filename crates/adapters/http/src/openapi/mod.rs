@@ -2,10 +2,13 @@
 //! staff.
 //!
 //! Each row of the route table has its [`Operation`], and a document is built from the rows, so every route
-//! is in one. The schemas that operations name are in `openapi/*.json` beside `src`, one file for each area.
+//! is in one. The schemas that operations name are in `openapi/*.json` beside `src`, one file for each area, each with an
+//! example from which the whole bodies in the documents are made.
 
 mod components;
 mod document;
+mod examples;
+mod path_parameters;
 mod responses;
 
 pub use document::Readers;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::examples;
 use crate::{
     body::Intake,
     code::ErrorCode,
@@ -17,45 +18,78 @@ fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn content(schema: &Value) -> Value {
-    json!({ "application/json": { "schema": schema } })
+fn content(schema: &Value, example: Option<Value>) -> Value {
+    let mut media = json!({ "schema": schema });
+    if let Some(example) = example {
+        media["example"] = example;
+    }
+    json!({ "application/json": media })
 }
+
+/// A shared answer: its name, description, content and further headers.
+type SharedAnswer<'a> = (&'static str, &'static str, Value, &'a [&'static str]);
 
 /// The answers that operations share, by family and kind.
 pub(super) fn shared() -> Value {
-    let either = json!({ "oneOf": [schema("ValidationError"), schema("BusinessError")] });
     let page = json!({ "text/html": { "schema": { "type": "string" } } });
-    // A caller that accepts HTML gets a page, every other caller JSON.
-    let or_page = |name: &Value| {
-        let mut content = content(name);
-        content["text/html"] = page["text/html"].clone();
-        content
-    };
-    let families = [
-        ("", content(&schema("BusinessError")), content(&schema("AuthenticationError")), content(&either)),
-        (
-            "Ticket",
-            content(&schema("TicketError")),
-            content(&schema("TicketAuthenticationError")),
-            content(&schema("TicketError")),
-        ),
-        ("Either", or_page(&schema("BusinessError")), page.clone(), or_page(&either)),
-        ("Page", page.clone(), page.clone(), page),
-    ];
+    let either = json!({ "oneOf": [schema("ValidationError"), schema("BusinessError")] });
     let mut shared = Map::new();
-    for (family, refused, caller, invalid) in families {
-        let kinds = [
-            ("Invalid", "The request is wrong, or does not fit the state of things.", &invalid, &[][..]),
-            ("NotAuthenticated", "The credentials are missing or not good.", &caller, &["WWW-Authenticate"]),
-            ("NotAllowed", "The credentials do not allow it.", &caller, &[]),
+    for family in ["", "Ticket", "Either", "Page"] {
+        // A caller that accepts HTML gets a page, every other caller JSON.
+        let refused = |shape: &Value, example: Option<Value>| match family {
+            "Page" => page.clone(),
+            "Either" => {
+                let mut content = content(shape, example);
+                content["text/html"] = page["text/html"].clone();
+                content
+            }
+            _ => content(shape, example),
+        };
+        let is_ticket = family == "Ticket";
+        let business = if is_ticket { "TicketError" } else { "BusinessError" };
+        let plain = |code, message| refused(&schema(business), examples::refusal(business, code, message));
+        let caller = match family {
+            "Ticket" => "TicketAuthenticationError",
+            _ => "AuthenticationError",
+        };
+        let of_caller = |example| match family {
+            "Either" | "Page" => page.clone(),
+            _ => content(&schema(caller), example),
+        };
+        let invalid = if is_ticket {
+            plain(ErrorCode::ValidationFailed, "title is required")
+        } else {
+            refused(&either, examples::of("ValidationError").cloned())
+        };
+        let not_allowed =
+            examples::refusal(caller, ErrorCode::ScopeMissing, "the scope payments.create is required");
+        let kinds: [SharedAnswer<'_>; 6] = [
+            ("Invalid", "The request is wrong, or does not fit the state of things.", invalid, &[]),
+            (
+                "NotAuthenticated",
+                "The credentials are missing or not good.",
+                of_caller(examples::of(caller).cloned()),
+                &["WWW-Authenticate"],
+            ),
+            ("NotAllowed", "The credentials do not allow it.", of_caller(not_allowed), &[]),
             (
                 "RateLimited",
                 "Too many requests.",
-                &refused,
+                plain(ErrorCode::RateLimited, "too many requests"),
                 &["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
             ),
-            ("Overloaded", "Nothing was changed; try again.", &refused, &["Retry-After"]),
-            ("Refused", "The error code says why.", &refused, &[]),
+            (
+                "Overloaded",
+                "Nothing was changed; try again.",
+                plain(ErrorCode::Overloaded, "the service is overloaded; try again in a moment"),
+                &["Retry-After"],
+            ),
+            (
+                "Refused",
+                "The error code says why.",
+                refused(&schema(business), examples::of(business).cloned()),
+                &[],
+            ),
         ];
         for (kind, text, content, more) in kinds {
             let answer = json!({ "description": text, "headers": headers(more), "content": content });
@@ -117,12 +151,12 @@ fn with_headers(description: &str, more: &[&str], shows: Shows) -> Value {
 
 fn shown(shows: Shows) -> Value {
     let success = json!({ "type": "boolean", "enum": [true] });
-    match shows {
-        Shows::Data(name) => content(&json!({
+    let body = match shows {
+        Shows::Data(name) => json!({
             "type": "object", "required": ["success", "data"],
             "properties": { "success": success, "data": schema(name) },
-        })),
-        Shows::List(name) => content(&json!({
+        }),
+        Shows::List(name) => json!({
             "type": "object", "required": ["success", "data", "total", "pagination"],
             "properties": {
                 "success": success,
@@ -130,22 +164,25 @@ fn shown(shows: Shows) -> Value {
                 "total": { "type": "integer", "minimum": 0 },
                 "pagination": schema("Pagination"),
             },
-        })),
-        Shows::Members(name) => content(&json!({
+        }),
+        Shows::Members(name) => json!({
             "allOf": [
                 { "type": "object", "required": ["success"], "properties": { "success": success } },
                 schema(name),
             ],
-        })),
-        Shows::Plain(name) => content(&schema(name)),
-        Shows::Media(kinds) => kinds.iter().map(|kind| ((*kind).to_owned(), media(kind))).collect(),
-        Shows::Nothing => json!({}),
-    }
+        }),
+        Shows::Plain(name) => schema(name),
+        Shows::Media(kinds) => return kinds.iter().map(|kind| ((*kind).to_owned(), media(kind))).collect(),
+        Shows::Nothing => return json!({}),
+    };
+    content(&body, examples::shown(shows))
 }
 
 fn media(kind: &str) -> Value {
     let schema = match kind.split('/').next() {
-        _ if kind == "application/json" => json!({ "type": "object" }),
+        _ if kind == "application/json" => {
+            return json!({ "schema": { "type": "object" }, "example": { "openapi": "3.0.3", "paths": {} } });
+        }
         Some("text") => json!({ "type": "string" }),
         _ => json!({ "type": "string", "format": "binary" }),
     };

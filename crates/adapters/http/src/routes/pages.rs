@@ -14,7 +14,7 @@ use crate::{
     shape::Family,
 };
 
-const LANGUAGE: &[&str] = &["PageLanguage"];
+const LANGUAGE: &[&str] = &["PageLanguage", "AcceptLanguage"];
 const NO_PAGE: &[ErrorCode] = &[ErrorCode::PageNotFound];
 const NOT_TAKEN: &[ErrorCode] =
     &[ErrorCode::PageNotFound, ErrorCode::PaymentAlreadyProcessed, ErrorCode::MethodNotAvailable];
