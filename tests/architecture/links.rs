@@ -86,6 +86,36 @@ fn documents_link_only_to_files_and_headings_that_exist() {
     assert!(dead.is_empty(), "{}", dead.join("\n"));
 }
 
+/// Comments cite a heading as `docs/API.md, "Create"`.
+#[test]
+fn comments_cite_only_headings_that_exist() {
+    let root = root();
+    let (mut dead, mut seen) = (Vec::new(), 0);
+    for folder in ["crates", "tests", "fuzz"] {
+        for source in files(&root.join(folder), "rs") {
+            let text = read(&source);
+            for cited in text.split("docs/").skip(1) {
+                let Some((page, rest)) = cited.split_once(".md, \"") else { continue };
+                if page.contains(|c: char| !c.is_ascii_uppercase() && c != '-') {
+                    continue;
+                }
+                // A long citation goes on in the next line of the comment.
+                let heading = rest.split_once('"').expect("a citation ends").0;
+                let lines = heading.lines().map(|line| line.trim().trim_start_matches(['/', '!']).trim());
+                let heading = lines.collect::<Vec<_>>().join(" ");
+                seen += 1;
+                let page = read(&root.join("docs").join(page).with_extension("md"));
+                let mut headings = prose(&page).filter(|line| line.starts_with('#'));
+                if !headings.any(|line| line.trim_start_matches('#').trim() == heading) {
+                    dead.push(format!("{} cites {heading:?}", source.display()));
+                }
+            }
+        }
+    }
+    assert!(seen > 30, "only {seen} citations: are they written in another way?");
+    assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
 #[test]
 fn headings_become_anchors() {
     let text = "# One two\n```\n# no heading\n```\n## `Idempotency-Key`: what, and why?\n## One two\n";

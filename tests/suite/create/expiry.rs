@@ -1,4 +1,4 @@
-//! How long a new payment waits before it expires (docs/OPERATIONS.md, "The operator's interface").
+//! How long a new payment waits before it expires (docs/OPERATIONS.md, "The operator API").
 
 use quipu_kernel::Timestamp;
 use quipu_tests::{

@@ -1,4 +1,4 @@
-//! What a merchant's routes decide: whether, how much, at what fee (docs/OPERATIONS.md, "The operator's interface").
+//! What a merchant's routes decide: whether, how much, at what fee (docs/OPERATIONS.md, "The operator API").
 
 use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
 use serde_json::json;

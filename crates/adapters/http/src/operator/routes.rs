@@ -1,4 +1,4 @@
-//! Routes of a merchant (docs/OPERATIONS.md, "The operator's interface").
+//! Routes of a merchant (docs/OPERATIONS.md, "The operator API").
 
 use quipu_merchants::parse_routes;
 use serde_json::json;
