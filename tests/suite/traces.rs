@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use quipu_tests::{Database, Setup, draft, eventually, on_both_databases};
+use quipu_tests::{Database, Setup, draft, draft::with, eventually, on_both_databases};
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpListener,
@@ -64,6 +65,14 @@ async fn a_call_and_what_follows_from_it_are_spans(database: Database) {
     let merchant = gateway.merchant().await;
     let id = merchant.create(&draft::deposit_mxn(100)).await;
     merchant.wait_for(&id, "completed").await;
+    let hosted = merchant.api.create(&with(draft::deposit_mxn(100), "/type", json!("deposit_pp"))).await.ok();
+    let page = hosted["payment_page_url"].as_str().expect("a page");
+    let (path, token) = page.split_once("/payment-pages/").expect("an address of a page");
+    let visitor = gateway.anonymous();
+    assert_eq!(visitor.base_url(), path);
+    for part in ["", "/details"] {
+        assert_eq!(visitor.get(&format!("/payment-pages/{token}{part}")).await.status, 200);
+    }
     let answer = merchant.api.get(&format!("/api/v1/payments/{id}?secret=in-the-query")).await;
     let request_id = answer.header("x-request-id").expect("an id").to_owned();
     // What is not sent yet is sent before the process ends.
@@ -74,12 +83,19 @@ async fn a_call_and_what_follows_from_it_are_spans(database: Database) {
         sent.contains(&request_id).then_some(sent)
     })
     .await;
-    for text in
-        ["quipu", "POST /api/v1/payments", "GET /api/v1/payments/{id}", "settle", &id, "service.version"]
-    {
+    for text in [
+        "quipu",
+        "POST /api/v1/payments",
+        "GET /api/v1/payments/{id}",
+        "GET /payment-pages/{token}",
+        "GET /payment-pages/{token}/details",
+        "settle",
+        &id,
+        "service.version",
+    ] {
         assert!(sent.contains(text), "no span says {text}");
     }
-    for text in ["in-the-query", "qp_test_sk_", "ana@example.com", "Ana Pérez"] {
+    for text in ["in-the-query", "qp_test_sk_", "ana@example.com", "Ana Pérez", token] {
         assert!(!sent.contains(text), "a span says {text}");
     }
 }

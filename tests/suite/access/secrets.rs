@@ -5,7 +5,9 @@
 
 use std::{path::Path, process::Command};
 
-use quipu_tests::{Database, Gateway, Merchant, Setup, draft, on_both_databases, signature::fresh_nonce};
+use quipu_tests::{
+    Database, Gateway, Merchant, Setup, draft, http_client, on_both_databases, signature::fresh_nonce,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -89,6 +91,7 @@ async fn use_version_1(gateway: &Gateway, planted: &mut Planted) {
     planted.secret("webhook secret", secret.strip_prefix("whsec_").expect("its prefix"));
 
     create_payments(&merchant, &key, planted).await;
+    visit_pages(gateway, &merchant, planted).await;
     api.get(&format!("/api/v1/payments?merchant_reference={EMAIL}")).await.ok();
     api.get("/api/v1/balance/all").await.ok();
     gateway.operator().get(&merchant.operator_path("/api-keys")).await.ok();
@@ -111,6 +114,36 @@ async fn create_payments(merchant: &Merchant, key: &str, planted: &mut Planted) 
         }
         let made = text(&api.create(&with_new_reference(body)).await.ok(), "transaction_id");
         plant_page(&merchant.wait_for(&made, "completed").await, planted);
+    }
+}
+
+/// What payers ask of hosted pages: every part of one that waits for a transfer, and the form of one that waits for its
+/// recipient, filled in wrongly and well.
+async fn visit_pages(gateway: &Gateway, merchant: &Merchant, planted: &mut Planted) {
+    let visitor = gateway.anonymous();
+    let form_encoded = [("content-type", "application/x-www-form-urlencoded")];
+    let deposit = draft::with(draft::steered(draft::deposit_mxn(70), "stay"), "/type", json!("deposit_pp"));
+    let withdrawal = draft::without(draft::withdrawal_ars(300), "/payout");
+    let withdrawal = draft::with(withdrawal, "/type", json!("withdrawal_pp"));
+    for (body, waits_for_recipient) in [(deposit, false), (withdrawal, true)] {
+        let made = merchant.api.create(&body).await.ok();
+        plant_page(&made, planted);
+        let url = made["payment_page_url"].as_str().expect("a page");
+        let path = url.strip_prefix(visitor.base_url()).expect("an address of the gateway");
+        for part in ["", "?lang=es", "/details", "/nothing"] {
+            let expected = if part == "/nothing" { 404 } else { 200 };
+            assert_eq!(visitor.get(&format!("{path}{part}")).await.status, expected, "{part}");
+        }
+        let mut stream = http_client().get(format!("{url}/events")).send().await.expect("an answer");
+        assert!(stream.chunk().await.expect("a stream").is_some(), "how it stands");
+        let form = format!("{path}/recipient");
+        for (fields, taken) in [
+            ("iban=x&recipient_name=".to_owned() + NAME, false),
+            (format!("recipient_name=Ana&bank_account={ACCOUNT}"), waits_for_recipient),
+        ] {
+            let answer = visitor.send(Method::POST, &form, Some(fields.into_bytes()), &form_encoded).await;
+            assert_eq!(answer.status < 400, taken, "{answer}");
+        }
     }
 }
 
