@@ -16,9 +16,12 @@ on_both_databases!(
     a_url_ends_and_cannot_be_changed,
     pictures_that_would_burst_have_no_small_one,
     transfers_are_counted_by_address,
+    what_was_half_sent_when_the_process_was_killed_is_removed,
 );
 
 const LIMIT: usize = 10_485_760;
+/// How much the gateway may grow while hostile pictures are looked at, in KiB. Decoded, any of them would take gigabytes.
+const MOST_KIB: u64 = 64 * 1024;
 
 /// What is stored below the folder of attachments.
 fn stored(gateway: &Gateway) -> Vec<String> {
@@ -79,7 +82,7 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     if let Ok(answer) = request.body(body).send().await {
         assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
     }
-    half_sent(&png().await);
+    drop(half_sent(&png().await));
     eventually("what was half sent to be gone", async || stored(&gateway).is_empty().then_some(())).await;
     whole.truncate(LIMIT);
     let url = upload_url(api, &id, "a.png", "image/png").await;
@@ -93,8 +96,8 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     gateway.assert_no_panic();
 }
 
-/// Announces a whole file, sends its beginning, and hangs up.
-fn half_sent(url: &Value) {
+/// Announces a whole file and sends its beginning. Hung up by whoever drops the connection.
+fn half_sent(url: &Value) -> std::net::TcpStream {
     let url = url.as_str().expect("a URL").strip_prefix("http://").expect("http");
     let (host, rest) = url.split_once('/').expect("a path");
     let mut socket = std::net::TcpStream::connect(host).expect("a connection");
@@ -103,6 +106,7 @@ fn half_sent(url: &Value) {
     );
     socket.write_all(head.as_bytes()).expect("sent");
     socket.write_all(PIXEL).expect("sent");
+    socket
 }
 
 async fn an_upload_url_is_good_for_one_file(database: Database) {
@@ -221,12 +225,12 @@ async fn pictures_that_would_burst_have_no_small_one(database: Database) {
     let merchant = gateway.merchant().await;
     let api = &merchant.api;
     let id = plain(api).await;
-    let mut burst = PIXEL.to_vec();
-    burst[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
+    let before = gateway.memory();
+    std::fs::write(format!("/proc/{}/clear_refs", gateway.pid()), "5").expect("the peak can be forgotten");
     let hostile = [
-        sent(api, &id, "a.png", "image/png", &burst).await,
-        sent(api, &id, "b.jpg", "image/jpeg", b"\xff\xd8\xff\xe0 no picture at all").await,
-        sent(api, &id, "c.gif", "image/gif", b"GIF89a\xff\xff\xff\xff\xf7\0\0").await,
+        sent(api, &id, "a.png", "image/png", &announced_png(65_535, 65_535)).await,
+        sent(api, &id, "b.jpg", "image/jpeg", ANNOUNCED_JPEG).await,
+        sent(api, &id, "c.gif", "image/gif", ANNOUNCED_GIF).await,
         sent(api, &id, "d.webp", "image/webp", b"RIFF\x24\0\0\0WEBPVP8L\x17\0\0\0\x2f\xff\xff\xff\xff").await,
         sent(api, &id, "e.png", "image/png", PIXEL).await,
     ];
@@ -247,7 +251,51 @@ async fn pictures_that_would_burst_have_no_small_one(database: Database) {
     for place in 0..4 {
         assert_eq!(thumb(place).await, json!(null), "{place}");
     }
+    let grown = gateway.peak().saturating_sub(before);
+    assert!(grown < MOST_KIB, "memory grew by {grown} KiB");
     gateway.assert_no_panic();
+}
+
+/// A PNG in which all is right, but that its header announces more than its few bytes hold.
+fn announced_png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = PIXEL.to_vec();
+    bytes[16..20].copy_from_slice(&width.to_be_bytes());
+    bytes[20..24].copy_from_slice(&height.to_be_bytes());
+    // CRC-32 as PNG has it (ISO 3309).
+    let checksum = !bytes[12..29].iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    });
+    bytes[29..33].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+/// The headers of a grey JPEG of 65,535 by 65,535 pixels, and the beginning of its scan.
+const ANNOUNCED_JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\
+\xff\xdb\0\x43\0\x10\x0b\x0c\x0e\x0c\x0a\x10\x0e\x0d\x0e\x12\x11\x10\x13\x18\x28\x1a\x18\x16\x16\x18\x31\x23\x25\x1d\x28\
+\x3a\x33\x3d\x3c\x39\x33\x38\x37\x40\x48\x5c\x4e\x40\x44\x57\x45\x37\x38\x50\x6d\x51\x57\x5f\x62\x67\x68\x67\x3e\x4d\x71\x79\
+\x70\x64\x78\x5c\x65\x67\x63\xff\xc0\0\x0b\x08\xff\xff\xff\xff\x01\x01\x11\0\xff\xc4\0\x14\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+\x09\xff\xc4\0\x14\x10\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xda\0\x08\x01\x01\0\0\x3f\0\x54\xdf\xff\xd9";
+
+/// A GIF of 65,535 by 65,535 pixels with two colours and the beginning of its first frame.
+const ANNOUNCED_GIF: &[u8] = b"GIF89a\xff\xff\xff\xff\x80\0\0\0\0\0\xff\xff\xff\
+\x2c\0\0\0\0\xff\xff\xff\xff\0\x02\x02\x44\x01\0\x3b";
+
+async fn what_was_half_sent_when_the_process_was_killed_is_removed(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let id = plain(&merchant.api).await;
+    let url = upload_url(&merchant.api, &id, "a.png", "image/png").await;
+    let connection = half_sent(&url["upload_url"]);
+    let arriving = || stored(&gateway).iter().any(|file| file.contains("/arriving/"));
+    eventually("its first bytes to be stored", async || arriving().then_some(())).await;
+    gateway.kill();
+    drop(connection);
+    assert!(!stored(&gateway).is_empty(), "nobody was there to remove it");
+    gateway.restart().await;
+    // A day goes by.
+    gateway.execute_sql("UPDATE ticket_uploads SET expires_at = 1").expect("its URL has ended");
+    gateway.execute_sql("UPDATE work SET due_at = 1, due_since = 1 WHERE queue = 'uploads'").expect("done");
+    eventually("it to be gone", async || stored(&gateway).is_empty().then_some(())).await;
 }
 
 async fn transfers_are_counted_by_address(database: Database) {
