@@ -16,6 +16,7 @@ on_both_databases!(
     a_wrong_master_key_is_refused_before_anything_is_made,
     what_was_begun_before_a_stop_is_answered,
     the_metrics_tell_of_calls_commits_payouts_and_the_ledger,
+    withdrawals_that_wait_too_long_are_measured,
     nobody_has_to_read_what_is_printed,
     a_start_that_cannot_be_is_explained,
     no_folder_is_made_in_vain,
@@ -181,6 +182,40 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
     // Metrics are for those who run the gateway, and not on the address of those who use it.
     gateway.anonymous().get("/metrics").await.refused(404, "ROUTE_NOT_FOUND");
     assert_eq!(metrics.send(Method::GET, "/healthz", None, &[]).await.status, 404);
+}
+
+async fn withdrawals_that_wait_too_long_are_measured(database: Database) {
+    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").set("LOG__FORMAT", "json").start().await;
+    let (merchant, metrics) = (gateway.merchant().await, gateway.metrics().await);
+    merchant.fund("ARS", 10_000).await;
+    let names = [
+        "quipu_payouts_waiting ",
+        "quipu_payouts_oldest_seconds ",
+        "quipu_work_waiting{queue=\"settlement\"} ",
+        "quipu_work_oldest_seconds{queue=\"settlement\"} ",
+    ];
+    let hour_ago = i64::try_from(std::time::UNIX_EPOCH.elapsed().expect("a clock").as_millis())
+        .expect("fits")
+        - 3_600_000;
+    // The worker looks every few seconds, and what it finds waits no longer: then another is tried.
+    let measured = eventually("a withdrawal to be seen waiting", async || {
+        merchant.create(&draft::withdrawal_ars(10)).await;
+        let past =
+            format!("UPDATE work SET due_at = {hour_ago} WHERE queue = 'settlement' AND action = 'submit'");
+        gateway.execute_sql(&past).expect("work may be updated");
+        let text = metrics.send(Method::GET, "/metrics", None, &[]).await.text;
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.map_or(0.0, |value| value.parse().expect("a number"))
+        };
+        let values = names.map(value);
+        (values[0] > 0.0).then_some(values)
+    })
+    .await;
+    assert!(measured[2] >= measured[0], "{measured:?}");
+    for oldest in [measured[1], measured[3]] {
+        assert!((3_600.0..7_200.0).contains(&oldest), "{measured:?}");
+    }
 }
 
 async fn nobody_has_to_read_what_is_printed(database: Database) {

@@ -10,6 +10,7 @@ on_both_databases!(
     of_many_refunds_at_once_only_what_was_paid_goes_back,
     a_refund_needs_the_money,
     only_completed_deposits_are_refunded,
+    a_refund_names_its_ticket_and_is_seen_from_there,
 );
 
 async fn parts_add_up_to_the_whole_and_no_further(database: Database) {
@@ -41,6 +42,29 @@ async fn parts_add_up_to_the_whole_and_no_further(database: Database) {
     assert_eq!(events(&view, "payment.refunded"), 3);
     assert_eq!(view["timeline"]["refunds"].as_array().map(Vec::len), Some(3));
     gateway.check();
+}
+
+async fn a_refund_names_its_ticket_and_is_seen_from_there(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let id = merchant.create(&draft::deposit_mxn(1_000)).await;
+    merchant.wait_for(&id, "completed").await;
+    let asked = json!({
+        "title": "Refund", "category": "refund_request", "payment_id": id, "requires_refund": true,
+    });
+    let ticket = merchant.api.post("/api/v1/tickets", &asked).await.json()["data"]["ticket_id"].clone();
+    let ticket = ticket.as_str().expect("a ticket");
+    let path = format!("/operator/v1/payments/{id}/refunds");
+    operator.post(&path, &json!({ "amount": 300, "ticket_id": ticket })).await.data();
+    let of_payment = operator.get(&path).await.data();
+    assert_eq!((&of_payment[0]["amount"], &of_payment[0]["ticket_id"]), (&json!(300), &json!(ticket)));
+    let of_ticket = operator.get(&format!("/operator/v1/tickets/{ticket}")).await.data();
+    let refund = &of_ticket["payment"]["timeline"]["refunds"][0];
+    assert_eq!((&refund["amount"], &refund["ticket_id"]), (&json!(300), &json!(ticket)), "{of_ticket}");
+    // The merchant sees the money go, and nothing of who decided.
+    let seen = merchant.api.get(&format!("/api/v1/tickets/{ticket}")).await.data();
+    assert_eq!(seen["payment"], json!(null), "{seen}");
+    assert_eq!(merchant.api.payment(&id).await["refunded_amount"], 300);
 }
 
 async fn of_many_refunds_at_once_only_what_was_paid_goes_back(database: Database) {
