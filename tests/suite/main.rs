@@ -32,6 +32,7 @@ mod running;
 mod shell;
 mod silent_viewers;
 mod simulator;
+mod snippets;
 mod tickets;
 mod tls;
 mod traces;
