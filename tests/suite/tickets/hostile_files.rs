@@ -226,7 +226,7 @@ async fn pictures_that_would_burst_have_no_small_one(database: Database) {
     let api = &merchant.api;
     let id = plain(api).await;
     let before = gateway.memory();
-    std::fs::write(format!("/proc/{}/clear_refs", gateway.pid()), "5").expect("the peak can be forgotten");
+    gateway.forget_peak();
     let hostile = [
         sent(api, &id, "a.png", "image/png", &announced_png(65_535, 65_535)).await,
         sent(api, &id, "b.jpg", "image/jpeg", ANNOUNCED_JPEG).await,
