@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 /// The endpoints of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +23,10 @@ pub enum Behaviour {
     Honest,
     /// The order is accepted and never answered.
     TakeAndHang,
+    /// The order is accepted, and answered as the protocol requires once [`answer_late`] is called.
+    ///
+    /// [`answer_late`]: super::Provider::answer_late
+    TakeAndWait,
     /// The order is neither accepted nor answered.
     Hang,
     /// The order is accepted; the answer is not JSON.
@@ -38,7 +43,14 @@ pub enum Behaviour {
 
 impl Behaviour {
     pub(super) const fn takes_on(self) -> bool {
-        matches!(self, Self::Honest | Self::TakeAndHang | Self::TakeAndTalkNonsense | Self::TakeAndFail)
+        matches!(
+            self,
+            Self::Honest
+                | Self::TakeAndHang
+                | Self::TakeAndWait
+                | Self::TakeAndTalkNonsense
+                | Self::TakeAndFail
+        )
     }
 }
 
@@ -60,6 +72,8 @@ pub(super) struct Book {
     pub(super) orders: BTreeMap<String, Order>,
     pub(super) calls: Vec<Endpoint>,
     pub(super) unsigned: usize,
+    /// Whether those who wait for an answer get it.
+    pub(super) is_answering: watch::Sender<bool>,
     next: BTreeMap<Endpoint, VecDeque<Behaviour>>,
     usual: BTreeMap<Endpoint, Behaviour>,
 }

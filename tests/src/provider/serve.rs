@@ -89,6 +89,12 @@ async fn answer(
             422,
             &json!({ "status": "rejected", "code": "NO_ACCOUNT", "message": "no such account" }),
         )),
+        Behaviour::TakeAndWait => {
+            let mut answering = book.lock().unwrap_or_else(PoisonError::into_inner).is_answering.subscribe();
+            answering.wait_for(|is_answering| *is_answering).await.map_err(|_| Closed)?;
+            let book = book.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(json_answer(200, &honest(&book, endpoint, reference.as_deref(), &body)))
+        }
         Behaviour::Honest => {
             let book = book.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(json_answer(200, &honest(&book, endpoint, reference.as_deref(), &body)))

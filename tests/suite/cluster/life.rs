@@ -6,7 +6,10 @@ use quipu_tests::{Client, Merchant, draft, eventually, http_client};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::nodes::{Call, Nodes};
+use super::{
+    bank::{BANKED, Bank, CURRENCY, PAID_OUT},
+    nodes::{Call, Nodes},
+};
 
 pub(super) const DEPOSITED: i64 = 100;
 pub(super) const REFUNDED: i64 = 40;
@@ -15,21 +18,29 @@ pub(super) const WITHDRAWN: i64 = 30;
 /// What is uploaded.
 pub(super) const FILE: &[u8] = b"%PDF-1.7 a receipt of the counter";
 
+/// What a provider reports of payouts, the status it answers when asked, and how they end.
+pub(super) const ENDS: [(&[&str], &str, &str); 3] = [
+    (&["payment.completed"], "completed", "completed"),
+    (&["payment.failed"], "failed", "failed"),
+    (&["payment.returned", "payment.completed"], "completed", "refunded"),
+];
+
 pub(super) struct Life {
     api: Client,
     operator: Client,
     nodes: Arc<Nodes>,
+    bank: Arc<Bank>,
 }
 
 impl Life {
-    pub(super) fn of(merchant: &Merchant, operator: &Client, nodes: Arc<Nodes>) -> Self {
-        Self { api: merchant.api.clone(), operator: operator.clone(), nodes }
+    pub(super) fn of(merchant: &Merchant, operator: &Client, nodes: Arc<Nodes>, bank: Arc<Bank>) -> Self {
+        Self { api: merchant.api.clone(), operator: operator.clone(), nodes, bank }
     }
 
     /// Lives so many rounds, and answers where the files are whose comments were acknowledged.
     pub(super) async fn live(self, rounds: usize) -> Vec<String> {
         let mut files = Vec::new();
-        for _ in 0..rounds {
+        for round in 0..rounds {
             let deposit = self.pay(&draft::deposit_mxn(DEPOSITED)).await;
             let id = deposit["transaction_id"].as_str().expect("an id");
             self.until(id, "completed").await;
@@ -40,6 +51,8 @@ impl Life {
             let sent = self.pay(&draft::withdrawal_ars(WITHDRAWN)).await;
             self.until(sent["transaction_id"].as_str().expect("an id"), "completed").await;
             self.change_its_mind().await;
+            self.pay_over_the_bank().await;
+            self.be_paid_by_the_bank(ENDS[round % ENDS.len()]).await;
             self.nodes.advance();
         }
         files
@@ -51,12 +64,8 @@ impl Life {
     }
 
     async fn until(&self, id: &str, status: &str) {
-        let path = format!("/api/v1/payments/{id}");
-        eventually(&format!("{id} to be {status}"), async || {
-            let answer = self.nodes.ask(&self.api, &Method::GET, &path, &Call::default()).await.data();
-            (answer["status"] == status).then_some(())
-        })
-        .await;
+        let what = format!("{id} to be {status}");
+        eventually(&what, async || (self.status_of(id).await == status).then_some(())).await;
     }
 
     /// A payment has one ticket, so that a repeat finds the first.
@@ -119,5 +128,33 @@ impl Life {
         let cancelled = self.nodes.ask(&self.api, &Method::POST, &path, &Call::default()).await;
         assert!([200, 400].contains(&cancelled.status), "{cancelled}");
         self.until(id, "cancelled").await;
+    }
+
+    /// A deposit over the provider, which is credited once it has reported the right amount.
+    async fn pay_over_the_bank(&self) {
+        let deposit = self.pay(&draft::deposit(CURRENCY, "bank_transfer", BANKED)).await;
+        let id = deposit["transaction_id"].as_str().expect("an id");
+        self.bank.takes_on(id).await;
+        self.bank.report_another_amount(&self.nodes, id).await;
+        self.bank.0.settle(id, "completed");
+        self.bank.report(&self.nodes, &["payment.completed"], id).await;
+        assert_eq!(self.status_of(id).await, "completed", "the report was acknowledged");
+    }
+
+    async fn be_paid_by_the_bank(&self, (reports, answer, end): (&[&str], &str, &str)) {
+        let mut draft = draft::withdrawal_ars(PAID_OUT);
+        draft["currency"] = json!(CURRENCY);
+        let payout = self.pay(&draft).await;
+        let id = payout["transaction_id"].as_str().expect("an id");
+        self.bank.takes_on(id).await;
+        self.bank.0.settle(id, answer);
+        self.bank.report(&self.nodes, reports, id).await;
+        assert_eq!(self.status_of(id).await, end, "the report was acknowledged");
+    }
+
+    async fn status_of(&self, id: &str) -> String {
+        let path = format!("/api/v1/payments/{id}");
+        let payment = self.nodes.ask(&self.api, &Method::GET, &path, &Call::default()).await.data();
+        payment["status"].as_str().expect("text").to_owned()
     }
 }

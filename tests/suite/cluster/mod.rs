@@ -1,6 +1,7 @@
-//! Three nodes on one PostgreSQL, one Redis and one bucket, killed in turns while everything is in use:
+//! Two and three nodes on one PostgreSQL, one Redis and one bucket, killed in turns while everything is in use:
 //! nothing that was acknowledged is lost, and nothing happens twice.
 
+mod bank;
 mod life;
 pub(crate) mod nodes;
 
@@ -9,38 +10,67 @@ use std::{
     sync::Arc,
 };
 
-use quipu_tests::{Database, Receiver, Setup, effort, eventually};
+use quipu_tests::{Client, Database, Gateway, Merchant, Receiver, Setup, effort, eventually};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use self::{
-    life::{DEPOSITED, HOSTED, Life, REFUNDED, WITHDRAWN},
+    bank::{BANKED, Bank, CURRENCY, PAID_OUT},
+    life::{DEPOSITED, ENDS, HOSTED, Life, REFUNDED, WITHDRAWN},
     nodes::Nodes,
 };
 
 /// Customers at once.
 const LIVES: usize = 4;
-/// What each of them does, so many times.
-const ROUNDS: usize = 3;
+/// What each of them does, so many times. Each of the ends that a payout may have comes equally often.
+const ROUNDS: usize = ENDS.len();
 const KILLS: usize = 3;
-const EVENTS: [&str; 5] =
-    ["payment.created", "payment.processing", "payment.completed", "payment.refunded", "payment.cancelled"];
+const FUNDS: i64 = 1_000_000;
+const EVENTS: [&str; 6] = [
+    "payment.created",
+    "payment.processing",
+    "payment.completed",
+    "payment.failed",
+    "payment.refunded",
+    "payment.cancelled",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_that_are_killed_in_turns_lose_nothing_and_do_nothing_twice() {
-    let first = cluster().start().await;
-    let mut gateways = vec![first.another_node().await, first.another_node().await];
-    gateways.insert(0, first);
+async fn three_nodes_that_are_killed_in_turns_lose_nothing_and_do_nothing_twice() {
+    killed_in_turns(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_that_are_killed_in_turns_lose_nothing_and_do_nothing_twice() {
+    killed_in_turns(2).await;
+}
+
+async fn killed_in_turns(count: usize) {
+    let rounds = ROUNDS * effort();
+    let bank = Arc::new(Bank::open(LIVES * rounds).await);
+    let mut gateways = vec![bank.configure(cluster()).start().await];
+    while gateways.len() < count {
+        gateways.push(gateways[0].another_node().await);
+    }
     let nodes = Arc::new(Nodes::of(&gateways));
     let (merchant, receiver) = (gateways[0].merchant().await, Receiver::start().await);
-    merchant.fund("ARS", 1_000_000).await;
+    let rail = bank.0.rail();
+    merchant
+        .edit_routes(|route| {
+            if route["currency"] == CURRENCY {
+                route["rail"] = json!(rail);
+            }
+        })
+        .await;
+    for currency in ["ARS", CURRENCY] {
+        merchant.fund(currency, FUNDS).await;
+    }
     let endpoint = json!({ "url": receiver.url("/hook"), "events": EVENTS });
     let endpoint = merchant.api.post("/api/v1/webhooks", &endpoint).await.data();
 
-    let rounds = ROUNDS * effort();
     let mut lives = JoinSet::new();
     for _ in 0..LIVES {
-        let life = Life::of(&merchant, &gateways[0].operator(), Arc::clone(&nodes));
+        let life = Life::of(&merchant, &gateways[0].operator(), Arc::clone(&nodes), Arc::clone(&bank));
         lives.spawn(async move { life.live(rounds).await });
     }
     for kill in 0..KILLS * effort() {
@@ -57,31 +87,58 @@ async fn nodes_that_are_killed_in_turns_lose_nothing_and_do_nothing_twice() {
         said.extend(life.expect("a whole life"));
     }
     let merchant = merchant.moved_to(&gateways[0]);
-    let count = i64::try_from(LIVES * rounds).expect("few");
-    for (status, expected) in
-        [("partial_refund", count), ("completed", 2 * count), ("cancelled", count), ("processing", 0)]
-    {
-        let list = merchant.api.get(&format!("/api/v1/payments?status={status}&limit=1")).await.ok();
-        assert_eq!(list["total"], expected, "{status}");
-    }
-    assert_eq!(merchant.balance("MXN").await, (count * (DEPOSITED - REFUNDED + HOSTED), 0));
-    assert_eq!(merchant.balance("ARS").await, (1_000_000 - count * WITHDRAWN, 0));
-    assert_eq!(merchant.api.get("/api/v1/tickets?limit=1").await.ok()["pagination"]["total"], count);
+    all_ended_as_it_should(&merchant, LIVES * rounds).await;
     for acknowledged in &said {
         let links = merchant.api.get(acknowledged).await.data();
         let file = reqwest::get(links["download_url"].as_str().expect("a URL")).await.expect("an answer");
         assert_eq!(file.bytes().await.expect("bytes"), life::FILE, "{acknowledged}");
     }
-    let endpoint = endpoint["id"].as_str().expect("an id");
-    everything_was_told(&merchant.api, endpoint, &receiver).await;
+    the_provider_heard_of_each_once(&bank, &merchant, &gateways[0], LIVES * rounds).await;
+    everything_was_told(&merchant.api, endpoint["id"].as_str().expect("an id"), &receiver).await;
     for gateway in &gateways {
         gateway.assert_no_panic();
     }
     gateways[0].check();
 }
 
+async fn all_ended_as_it_should(merchant: &Merchant, rounds: usize) {
+    let count = i64::try_from(rounds).expect("few");
+    // Of the payouts over the provider a third each.
+    let third = count / 3;
+    for (status, expected) in [
+        ("partial_refund", count),
+        ("completed", 3 * count + third),
+        ("failed", third),
+        ("refunded", third),
+        ("cancelled", count),
+        ("processing", 0),
+        ("pending", 0),
+    ] {
+        let list = merchant.api.get(&format!("/api/v1/payments?status={status}&limit=1")).await.ok();
+        assert_eq!(list["total"], expected, "{status}");
+    }
+    assert_eq!(merchant.balance("MXN").await, (count * (DEPOSITED - REFUNDED + HOSTED), 0));
+    assert_eq!(merchant.balance("ARS").await, (FUNDS - count * WITHDRAWN, 0));
+    assert_eq!(merchant.balance(CURRENCY).await, (FUNDS + count * BANKED - third * PAID_OUT, 0));
+    assert_eq!(merchant.api.get("/api/v1/tickets?limit=1").await.ok()["pagination"]["total"], count);
+}
+
+/// Each payment has one reference at the provider, and each report of a wrong amount waits for a person.
+async fn the_provider_heard_of_each_once(bank: &Bank, merchant: &Merchant, gateway: &Gateway, rounds: usize) {
+    let path = format!("/api/v1/payments?currency={CURRENCY}&limit=1");
+    assert_eq!(merchant.api.get(&path).await.ok()["total"], 2 * rounds);
+    let orders = bank.0.orders();
+    assert_eq!((orders.len(), bank.0.unsigned_calls()), (2 * rounds, 0), "one reference for each payment");
+    for order in orders {
+        let reference = order.body["rail_reference"].as_str().expect("a reference");
+        assert_eq!(merchant.api.payment(reference).await["amount"], order.body["amount"]);
+    }
+    let parked = format!("/operator/v1/receipts?merchant_id={}&limit=1", merchant.id);
+    assert_eq!(gateway.operator().get(&parked).await.ok()["total"], rounds, "one wrong amount a round");
+}
+
 /// Each version of each payment came under one identifier, and the log agrees.
-async fn everything_was_told(api: &quipu_tests::Client, endpoint: &str, receiver: &Receiver) {
+async fn everything_was_told(api: &Client, endpoint: &str, receiver: &Receiver) {
     let path = format!("/api/v1/webhooks/{endpoint}/events");
     eventually("nothing to be owed any more", async || {
         (api.get(&format!("{path}?status=pending&limit=1")).await.ok()["total"] == 0).then_some(())
