@@ -2,8 +2,10 @@
 //! nothing that was acknowledged is lost, and nothing happens twice.
 
 mod bank;
+mod in_hand;
 mod life;
 pub(crate) mod nodes;
+mod takeover;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
