@@ -220,15 +220,28 @@ impl Gateway {
 
     /// Sends SIGTERM, and returns the exit status after the drain.
     pub async fn terminate(&mut self) -> Option<i32> {
-        let pid = self.pid().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill can be run");
-        assert!(sent.success());
+        self.send_signal("-TERM");
         let mut process = self.process.take().expect("the gateway runs");
         let status = eventually("the gateway to drain", || {
             std::future::ready(process.0.try_wait().expect("a child can be waited for"))
         })
         .await;
         status.code()
+    }
+
+    /// Sends SIGSTOP: the process stands still, as a machine does that is moved or has no memory left.
+    pub fn pause(&self) {
+        self.send_signal("-STOP");
+    }
+
+    /// Sends SIGCONT: the process goes on where it stood still.
+    pub fn go_on(&self) {
+        self.send_signal("-CONT");
+    }
+
+    fn send_signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status();
+        assert!(sent.expect("kill can be run").success());
     }
 
     /// Starts it again on the same data after `kill` or `terminate`. Clients made before use the old address.

@@ -5,6 +5,7 @@ mod bank;
 mod in_hand;
 mod life;
 pub(crate) mod nodes;
+mod paused;
 mod takeover;
 
 use std::{
