@@ -8,6 +8,7 @@ mod in_request;
 mod kills;
 mod log;
 mod resource;
+mod side_by_side;
 
 use quipu_tests::{Client, Database, Gateway, Setup};
 use serde_json::{Value, json};
