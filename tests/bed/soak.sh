@@ -40,7 +40,7 @@ step cargo build --workspace --all-targets --profile soak --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/soak/quipu"
 export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
-step cargo test --workspace --profile soak --locked --test suite -- --test-threads 1 \
+QUIPU_SEED=$seed step cargo test --workspace --profile soak --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
 # They wait as long as a stop may take, and as long as a connection may be kept.
 step cargo test --workspace --profile soak --locked --test suite -- --ignored running:: patience::
