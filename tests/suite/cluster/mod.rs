@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use quipu_tests::{Client, Database, Gateway, Merchant, Receiver, Setup, effort, eventually};
+use quipu_tests::{Client, Database, Delivery, Gateway, Merchant, Receiver, Setup, effort, eventually};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -97,7 +97,8 @@ async fn killed_in_turns(count: usize) {
         assert_eq!(file.bytes().await.expect("bytes"), life::FILE, "{acknowledged}");
     }
     the_provider_heard_of_each_once(&bank, &merchant, &gateways[0], LIVES * rounds).await;
-    everything_was_told(&merchant.api, endpoint["id"].as_str().expect("an id"), &receiver).await;
+    let endpoint = endpoint["id"].as_str().expect("an id");
+    everything_was_told(&merchant.api, endpoint, &receiver, Delivery::json).await;
     for gateway in &gateways {
         gateway.assert_no_panic();
     }
@@ -141,7 +142,12 @@ async fn the_provider_heard_of_each_once(bank: &Bank, merchant: &Merchant, gatew
 }
 
 /// Each version of each payment came under one identifier, and the log agrees.
-async fn everything_was_told(api: &Client, endpoint: &str, receiver: &Receiver) {
+pub(crate) async fn everything_was_told(
+    api: &Client,
+    endpoint: &str,
+    receiver: &Receiver,
+    read: impl Fn(&Delivery) -> Value,
+) {
     let path = format!("/api/v1/webhooks/{endpoint}/events");
     eventually("nothing to be owed any more", async || {
         (api.get(&format!("{path}?status=pending&limit=1")).await.ok()["total"] == 0).then_some(())
@@ -149,7 +155,7 @@ async fn everything_was_told(api: &Client, endpoint: &str, receiver: &Receiver) 
     .await;
     let mut told: BTreeMap<(String, u64), BTreeSet<String>> = BTreeMap::new();
     for delivery in receiver.deliveries("/hook") {
-        let payment = delivery.json()["data"]["payment"].take();
+        let payment = read(&delivery)["data"]["payment"].take();
         let id = payment["transaction_id"].as_str().expect("text").to_owned();
         let version = payment["status_version"].as_u64().expect("a number");
         told.entry((id, version)).or_default().insert(delivery.header("webhook-id").to_owned());
