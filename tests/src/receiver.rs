@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::AbortHandle,
     time::Instant,
 };
@@ -72,6 +73,8 @@ pub enum Behaviour {
     Reset(String),
     /// Not at all.
     Hang,
+    /// Once [`Receiver::answer_late`] is called.
+    Wait,
 }
 
 impl Behaviour {
@@ -85,6 +88,8 @@ impl Behaviour {
 struct Book {
     deliveries: Vec<Delivery>,
     behaviours: HashMap<String, Behaviour>,
+    /// The status for those who wait for one.
+    late: watch::Sender<Option<u16>>,
 }
 
 /// A running receiver on its own port. Paths without a set behaviour answer 200.
@@ -125,6 +130,11 @@ impl Receiver {
     /// Sets how a path answers from now on.
     pub fn behave(&self, path: &str, behaviour: Behaviour) {
         self.book().behaviours.insert(path.to_owned(), behaviour);
+    }
+
+    /// Answers those who wait with this status, now and later.
+    pub fn answer_late(&self, status: u16) {
+        self.book().late.send_replace(Some(status));
     }
 
     /// All deliveries to a path.
@@ -174,10 +184,18 @@ async fn serve(connection: TcpStream, book: Arc<Mutex<Book>>) -> std::io::Result
         let mut body = vec![0; length];
         connection.read_exact(&mut body).await?;
         let body = String::from_utf8(body).expect("a delivery is UTF-8");
-        let behaviour = {
+        let (behaviour, mut late) = {
             let mut book = lock(&book);
             book.deliveries.push(Delivery { path: path.clone(), headers, body, at: Instant::now() });
-            book.behaviours.get(&path).cloned().unwrap_or_else(|| Behaviour::status(200))
+            let behaviour = book.behaviours.get(&path).cloned().unwrap_or_else(|| Behaviour::status(200));
+            (behaviour, book.late.subscribe())
+        };
+        let behaviour = match behaviour {
+            Behaviour::Wait => match late.wait_for(Option::is_some).await.ok().and_then(|status| *status) {
+                Some(status) => Behaviour::status(status),
+                None => Behaviour::Hang,
+            },
+            other => other,
         };
         match behaviour {
             Behaviour::Answer(status, headers, body) => {
@@ -201,7 +219,7 @@ async fn serve(connection: TcpStream, book: Arc<Mutex<Book>>) -> std::io::Result
                 connection.write_all(beginning.as_bytes()).await?;
                 return connection.get_ref().set_zero_linger();
             }
-            Behaviour::Hang => tokio::time::sleep(Duration::from_hours(1)).await,
+            Behaviour::Hang | Behaviour::Wait => tokio::time::sleep(Duration::from_hours(1)).await,
         }
     }
 }

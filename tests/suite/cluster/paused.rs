@@ -6,21 +6,23 @@ use quipu_tests::{
     Behaviour, Database, Gateway, Merchant, Receiver, Setup, draft, eventually,
     provider::{Behaviour as Answers, Endpoint, Provider},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::in_hand::Node;
+
+const FUNDS: i64 = 1_000_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
     let (provider, receiver) = (Provider::start().await, Receiver::start().await);
     let setup = provider.configure(Setup::new(Database::Postgres)).set("RAILS__STATUS_SCHEDULE", "300ms");
-    let gateway = setup.start().await;
+    let gateway = setup.set("WEBHOOKS__RETRY_SCHEDULE", "300ms,300ms").start().await;
     let (node, other) = (Node::alone(&gateway), gateway.another_node().await);
     node.knows_of_another().await;
     let merchant = gateway.merchant().await;
     merchant.edit_routes(|route| route["rail"] = json!(provider.rail())).await;
-    merchant.fund("ARS", 1_000).await;
-    receiver.behave("/hook", Behaviour::Hang);
+    merchant.fund("ARS", FUNDS).await;
+    receiver.behave("/hook", Behaviour::Wait);
     let endpoint =
         json!({ "url": receiver.url("/hook"), "events": ["payment.created", "payment.completed"] });
     merchant.api.post("/api/v1/webhooks", &endpoint).await.data();
@@ -46,28 +48,38 @@ async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
     }
 
     let elsewhere = merchant.moved_to(&other);
-    for id in [&taken_on, &unheard, &asked] {
+    for payment in payments_of(&elsewhere).await {
+        let id = payment["transaction_id"].as_str().expect("an id");
         eventually("another node to hand it over", async || provider.order(id)).await;
         provider.settle(id, "completed");
         elsewhere.wait_for(id, "completed").await;
     }
     all_is_told(&elsewhere, &receiver).await;
-    // The answers to the node that stood still come now, and say what was true when it asked.
+    // The answers to the node that stood still come now: the provider's say what was true when it asked, and the merchant's
+    // that nothing was delivered.
     provider.answer_late();
+    receiver.answer_late(500);
     gateway.go_on();
     it_works_on(&gateway, &merchant, &provider).await;
     it_works_on(&other, &elsewhere, &provider).await;
     all_is_told(&merchant, &receiver).await;
-    let payments = merchant.api.get("/api/v1/payments?limit=100").await.ok();
-    let payments = payments["data"].as_array().expect("a list").clone();
+    let owed = gateway.query_sql("SELECT COUNT(*) FROM deliveries WHERE status = 0");
+    assert_eq!(owed, ["0"], "what was delivered is not owed again");
+    let payments = payments_of(&merchant).await;
     assert!(payments.iter().all(|payment| payment["status"] == "completed"), "{payments:?}");
     assert_eq!(provider.orders().len(), payments.len(), "one reference for each payment");
+    let times = [&taken_on, &unheard, &asked].map(|id| provider.order(id).expect("taken on").times);
+    assert_eq!(
+        times,
+        [2, 1, 1],
+        "heard by the provider: by two nodes, by the second alone, and as it was created"
+    );
     let sum = |kind: &str| {
         let of_kind = payments.iter().filter(|payment| payment["type"] == kind);
         i64::try_from(of_kind.count()).expect("few") * 100
     };
     assert_eq!(merchant.balance("MXN").await, (sum("deposit"), 0));
-    assert_eq!(merchant.balance("ARS").await, (1_000 - sum("withdrawal"), 0));
+    assert_eq!(merchant.balance("ARS").await, (FUNDS - sum("withdrawal"), 0));
     let mut came: BTreeMap<String, usize> = BTreeMap::new();
     for delivery in receiver.deliveries("/hook") {
         *came.entry(delivery.header("webhook-id").to_owned()).or_default() += 1;
@@ -78,6 +90,11 @@ async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
         node.assert_no_panic();
     }
     other.check();
+}
+
+async fn payments_of(merchant: &Merchant) -> Vec<Value> {
+    let listed = merchant.api.get("/api/v1/payments?limit=100").await.ok();
+    listed["data"].as_array().expect("a list").clone()
 }
 
 /// Payments that this node is asked for come to their ends.
