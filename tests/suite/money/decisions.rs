@@ -15,7 +15,6 @@ on_both_databases!(
     late_money_is_credited_and_marked,
     a_person_fails_payments,
     what_the_table_does_not_know_is_refused_and_changes_nothing,
-    one_key_makes_two_decisions_on_two_payments,
     staff_find_payments_of_every_merchant,
     finance_decides_and_viewers_look,
 );
@@ -105,32 +104,6 @@ async fn what_the_table_does_not_know_is_refused_and_changes_nothing(database: D
     let path = format!("/operator/v1/payments/{id}/complete");
     gateway.operator().post(&path, &json!({ "reason": 5 })).await.invalid("reason");
     assert_eq!(merchant.api.payment(&id).await["status_version"], 1);
-}
-
-async fn one_key_makes_two_decisions_on_two_payments(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let one = merchant.create(&steered(draft::deposit_mxn(700), "stay")).await;
-    let other = merchant.create(&steered(draft::deposit_mxn(700), "stay")).await;
-    let key = [("Idempotency-Key", "decide-1")];
-    let complete = |id: &str| format!("/operator/v1/payments/{id}/complete");
-    let first = gateway.operator().post_with(&complete(&one), &json!({}), &key).await;
-    let again = gateway.operator().post_with(&complete(&one), &json!({}), &key).await;
-    assert_eq!((first.status, &first.text), (200, &again.text));
-    assert_eq!(
-        (first.header("Idempotent-Replayed"), again.header("Idempotent-Replayed")),
-        (None, Some("true"))
-    );
-    let elsewhere = gateway.operator().post_with(&complete(&other), &json!({}), &key).await;
-    elsewhere.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
-    let refused = [("Idempotency-Key", "decide-2")];
-    let path = format!("/operator/v1/payments/{one}/submit");
-    for _ in 0..2 {
-        let answer = gateway.operator().post_with(&path, &json!({}), &refused).await;
-        answer.refused(400, "INVALID_STATUS_TRANSITION");
-    }
-    assert_eq!(merchant.balance("MXN").await, (700, 0));
-    gateway.check();
 }
 
 async fn staff_find_payments_of_every_merchant(database: Database) {

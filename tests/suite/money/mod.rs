@@ -5,6 +5,7 @@ mod books;
 mod callbacks;
 mod chaos;
 mod decisions;
+mod keys;
 mod provider_calls;
 mod receipts;
 mod refunds;
@@ -36,6 +37,14 @@ async fn merchant_on(gateway: &Gateway, provider: &Provider) -> Merchant {
 /// The operator's view of a payment.
 async fn seen(gateway: &Gateway, id: &str) -> Value {
     gateway.operator().get(&format!("/operator/v1/payments/{id}")).await.data()
+}
+
+/// The lines of the audit log about a payment, oldest first.
+async fn audited(gateway: &Gateway, id: &str) -> Vec<Value> {
+    let listed = gateway.operator().get("/operator/v1/audit-log?limit=100").await.ok();
+    let subject = format!("payment/{id}");
+    let lines = listed["data"].as_array().expect("lines").iter().rev();
+    lines.filter(|line| line["subject"] == subject.as_str()).cloned().collect()
 }
 
 /// How many events of this type the payment's timeline has.

@@ -8,7 +8,7 @@ use super::{merchant_on, seen};
 on_both_databases!(a_person_accepts_what_arrived, a_person_ignores_a_receipt, a_receipt_is_resolved_once);
 
 /// A gateway with a provider, and a deposit of 1,000 for which 400 arrived.
-async fn short(database: Database) -> (Gateway, Provider, quipu_tests::Merchant, String, Value) {
+pub(super) async fn short(database: Database) -> (Gateway, Provider, quipu_tests::Merchant, String, Value) {
     let provider = Provider::start().await;
     let gateway = provider.configure(Setup::new(database)).start().await;
     let merchant = merchant_on(&gateway, &provider).await;
@@ -27,7 +27,7 @@ async fn short(database: Database) -> (Gateway, Provider, quipu_tests::Merchant,
     (gateway, provider, merchant, id, receipt)
 }
 
-fn resolve(receipt: &Value) -> String {
+pub(super) fn resolve(receipt: &Value) -> String {
     format!("/operator/v1/receipts/{}/resolve", receipt["receipt_id"].as_str().expect("an id"))
 }
 

@@ -7,7 +7,9 @@ use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
 use quipu_kernel::{Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
-use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
+use quipu_payments::{
+    AdjustError, AttemptError, CancelError, CreateError, DecideError, HearError, NotVerified,
+};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
 use quipu_webhooks::EndpointError;
@@ -58,10 +60,6 @@ impl ApiError {
 
     pub(crate) fn scope_missing(scope: Scope) -> Self {
         Self::refused(ErrorCode::ScopeMissing, format!("the scope {} is required", scope.as_str()))
-    }
-
-    pub(crate) fn idempotency_key_in_use() -> Self {
-        (&CreateError::IdempotencyKeyInUse).into()
     }
 
     pub(crate) fn payment_not_found() -> Self {
@@ -219,6 +217,17 @@ impl From<CancelError> for ApiError {
     }
 }
 
+impl From<AttemptError> for ApiError {
+    fn from(error: AttemptError) -> Self {
+        let code = match &error {
+            AttemptError::Mismatch => ErrorCode::IdempotencyKeyMismatch,
+            AttemptError::InUse => ErrorCode::IdempotencyKeyInUse,
+            AttemptError::Store(error) => return error.clone().into(),
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
 impl From<AdjustError> for ApiError {
     fn from(error: AdjustError) -> Self {
         let code = match error {
@@ -226,7 +235,7 @@ impl From<AdjustError> for ApiError {
             AdjustError::Zero => return Self::validation("amount", "must not be zero"),
             AdjustError::InsufficientBalance => ErrorCode::InsufficientBalance,
             AdjustError::OutOfRange => ErrorCode::AmountOutOfRange,
-            AdjustError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
+            AdjustError::IdempotencyKeyUsed => return AttemptError::InUse.into(),
         };
         Self::refused(code, error.to_string())
     }
@@ -241,7 +250,7 @@ impl From<DecideError> for ApiError {
             DecideError::ExceedsPayment(_) => ErrorCode::RefundExceedsPayment,
             DecideError::InsufficientBalance => ErrorCode::InsufficientBalance,
             DecideError::OutOfRange => ErrorCode::AmountOutOfRange,
-            DecideError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
+            DecideError::IdempotencyKeyUsed => return AttemptError::InUse.into(),
             DecideError::Store(error) => return error.clone().into(),
         };
         Self::refused(code, error.to_string())

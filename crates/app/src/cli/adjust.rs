@@ -5,6 +5,7 @@ use clap::Args;
 use quipu_kernel::{Currency, Environment, MerchantId, Minor, Tenant};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::Actor;
+use quipu_payments::StaffCall;
 use serde_json::{Value, json};
 
 use super::{
@@ -37,7 +38,7 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adj
     let Adjustment { environment, currency, amount, reason, key } = &adjustment;
     let tenant = Tenant::new(id, *environment);
     let words = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]).to_string();
-    let keyed = KeyedDecision::begin(foundation, tenant, key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Adjust(id), key, &words)?;
     let mut answer = match keyed.repeated().await? {
         Some(answer) => answer,
         None => make(foundation, tenant, &adjustment, &keyed).await?,

@@ -3,12 +3,14 @@
 
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
+use quipu_commit::{Answer, IdempotencyKey, IdempotencyRecord};
 use quipu_kernel::{StoreError, Tenant, base62};
 use quipu_merchants::Actor;
-use quipu_payments::{AdjustError, DecideError, Doing};
+use quipu_payments::{
+    AdjustError, Answered, AttemptError, DecideError, Doing, StaffAttempt, StaffCall, StaffRequest,
+};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
@@ -24,52 +26,47 @@ pub(super) struct Key {
 
 /// One decision of the shell.
 pub(super) struct KeyedDecision<'a> {
-    foundation: &'a Foundation,
-    tenant: Tenant,
+    attempt: StaffAttempt,
     pub(super) key: IdempotencyKey,
-    asked: String,
     pub(super) doing: Doing<'a>,
 }
 
 impl<'a> KeyedDecision<'a> {
     /// Begins a decision. `asked` describes it in words that are the same for a repeat.
-    pub(super) fn begin(foundation: &'a Foundation, tenant: Tenant, key: &Key, asked: &str) -> Result<Self> {
+    pub(super) fn begin(
+        foundation: &'a Foundation,
+        tenant: Tenant,
+        call: StaffCall<'_>,
+        key: &Key,
+        asked: &str,
+    ) -> Result<Self> {
         let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22)).parse();
         let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let doing = Doing { entropy, at, actor: Actor::shell() };
-        Ok(Self { foundation, tenant, key, asked: sha256_hex(asked.as_bytes()), doing })
+        let request = StaffRequest { tenant, call, key: &key, asked: sha256_hex(asked.as_bytes()), at };
+        let attempt = StaffAttempt::new(foundation.payments(), foundation.commit(), request);
+        Ok(Self { attempt, key, doing })
     }
 
-    /// The first answer under this key, marked as `replayed`. It is looked up before the decision is checked,
-    /// since the decision may no longer be allowed once it was made.
+    /// The first answer under this key, marked as `replayed`.
     pub(super) async fn repeated(&self) -> Result<Option<Value>> {
-        let reads = self.foundation.payments();
-        let kept = reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
-        match kept {
-            None => Ok(None),
-            Some(kept) if kept.body_hash == self.asked => {
-                let body = kept.answer.map(|answer| answer.body).unwrap_or_default();
-                let mut answer: Value = serde_json::from_str(&body)?;
-                answer["replayed"] = json!(true);
-                Ok(Some(answer))
+        self.attempt.repeat().await.map_err(|error| self.told(error))?.map(replayed).transpose()
+    }
+
+    fn told(&self, error: AttemptError) -> anyhow::Error {
+        match error {
+            AttemptError::Mismatch => {
+                anyhow!("the key {} was used for something else; choose another --key", self.key.as_str())
             }
-            Some(_) => {
-                bail!("the key {} was used for something else; choose another --key", self.key.as_str())
-            }
+            AttemptError::InUse => anyhow!("another command runs under this key; run this one again"),
+            AttemptError::Store(error) => error.into(),
         }
     }
 
     /// The record that keeps the answer under the key.
     pub(super) fn keeps(&self, data: &Value) -> IdempotencyRecord {
-        IdempotencyRecord {
-            audience: Audience::Operator,
-            key: self.key.clone(),
-            body_hash: self.asked.clone(),
-            payment_id: None,
-            answer: KeptAnswer::Given(Answer { status: 200, body: data.to_string() }),
-            expires_at: self.doing.at.plus(IdempotencyRecord::KEPT_FOR),
-        }
+        self.attempt.record(Answer { status: 200, body: data.to_string() })
     }
 
     /// The answer to print after the decision was tried.
@@ -77,7 +74,7 @@ impl<'a> KeyedDecision<'a> {
         match decided.map_err(Into::into) {
             Ok(data) => Ok(data),
             Err(Undecided::KeyUsed) => {
-                self.repeated().await?.context("another command runs under this key; run this one again")
+                replayed(self.attempt.answer_of_the_winner().await.map_err(|error| self.told(error))?)
             }
             Err(Undecided::Unknown(cause)) => {
                 let key = quoted(self.key.as_str());
@@ -100,6 +97,12 @@ impl<'a> KeyedDecision<'a> {
     pub(super) fn print(&self, answer: &Value) -> Result<()> {
         answer::print_under(Some(&self.key), answer)
     }
+}
+
+fn replayed(first: Answered) -> Result<Value> {
+    let mut answer: Value = serde_json::from_str(&first.answer.body)?;
+    answer["replayed"] = json!(true);
+    Ok(answer)
 }
 
 /// Why the decision has no answer of its own.

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
-    CrossTenantReads, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
-    operator_record,
+    CrossTenantReads, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter,
+    StaffCall, Status, operator_record,
 };
 use serde_json::json;
 
@@ -171,8 +171,9 @@ async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
 async fn decide(foundation: &Foundation, decision: ManualDecision, asked: DecisionArgs) -> Result<()> {
     let DecisionArgs { id, reason, rail_reference, key } = asked;
     let payment = found(foundation, &id).await?;
+    let call = StaffCall::Decide(decision, &id);
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
-    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, call, &key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
         return keyed.print(&answer);
     }
@@ -190,7 +191,7 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
 async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
     let payment = found(foundation, id).await?;
     let words = format!("payment refund {id} {order:?}");
-    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
         return keyed.print(&answer);
     }

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use quipu_kernel::{MerchantId, PaymentId};
-use quipu_payments::{CrossTenantReads, ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
+use quipu_payments::{
+    CrossTenantReads, ReceiptFilter, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt,
+};
 
 use super::{
     keyed_decision::{Key, KeyedDecision},
@@ -67,7 +69,8 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     let receipt =
         foundation.store.receipt(id).await?.with_context(|| format!("no receipt has the identifier {id}"))?;
     let words = format!("receipt resolve {id} {}", action.as_str());
-    let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
+    let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
+    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Resolve(id), key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
         return keyed.print(&answer);
     }

@@ -1,6 +1,6 @@
 //! Answers that are given once and repeated whenever the caller uses the same idempotency key again.
 
-use std::{str::FromStr, time::Duration};
+use std::{fmt::Display, str::FromStr, time::Duration};
 
 use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
@@ -16,6 +16,13 @@ impl IdempotencyKey {
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name of an attempt at one call only: under the same key another call is another attempt. A line
+    /// feed separates the two, which no caller's key contains.
+    #[must_use]
+    pub fn of_call(&self, call: impl Display) -> Self {
+        Self(format!("{call}\n{}", self.0))
     }
 }
 
@@ -45,8 +52,8 @@ wire_names! {
 
 impl Audience {
     /// The tenant under which answers to this audience's keys are kept. A merchant's keys are kept per
-    /// environment. Staff's keys are one set for all merchants, so that a key used for one merchant is known
-    /// when it is used for another.
+    /// environment. Staff's keys are one set for all merchants: their calls say which merchant they are about
+    /// ([`IdempotencyKey::of_call`]).
     pub const fn keeper(self, tenant: Tenant) -> Tenant {
         match self {
             Self::Merchant => tenant,

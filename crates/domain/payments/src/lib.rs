@@ -69,6 +69,7 @@ pub use request::invalid::InvalidDraft;
 pub use scheme::{PlayScheme, SchemeDecision};
 pub use settle::SettlePayment;
 pub use staff::adjust::AdjustBalance;
+pub use staff::attempt::{AttemptError, StaffAttempt, StaffCall, StaffRequest};
 pub use staff::bank_export::{ExportPayouts, Exported};
 pub use staff::decide_manually::DecidePayment;
 pub use staff::recorded::Recorded;

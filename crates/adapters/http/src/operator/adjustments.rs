@@ -3,10 +3,10 @@
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::{Currency, Fields, MerchantId, Minor, Problems, Tenant};
 use quipu_merchants::AuditRecord;
-use quipu_payments::{AdjustError, Answered};
+use quipu_payments::{AdjustError, Answered, StaffCall};
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, keyed_call::KeyedCall, tenant_of};
+use super::{checked, existing_merchant, keyed_call, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -32,20 +32,20 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
         apply(&call, &adjustment, audit, None).await?;
         return kept_answer::send(Answered { answer, replayed: false });
     };
-    let keyed = KeyedCall::new(&call, adjustment.tenant, key).await?;
+    let keyed = keyed_call::attempt(&call, adjustment.tenant, StaffCall::Adjust(merchant), &key).await?;
     if let Some(repeated) = keyed.repeat().await? {
         return kept_answer::send(repeated);
     }
     let (answer, audit) = prepare(&call, &staff, &adjustment)?;
-    let applied = apply(&call, &adjustment, audit, Some(keyed.record(&answer))).await;
+    let applied = apply(&call, &adjustment, audit, Some(keyed.record(answer.clone()))).await;
     match applied {
         Ok(()) => kept_answer::send(Answered { answer, replayed: false }),
-        Err(AdjustError::IdempotencyKeyUsed) => {
-            let repeated = keyed.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
-            kept_answer::send(repeated)
-        }
+        Err(AdjustError::IdempotencyKeyUsed) => kept_answer::send(keyed.answer_of_the_winner().await?),
         Err(error @ AdjustError::Store(_)) => Err(error.into()),
-        Err(error) => kept_answer::send(keyed.keep(&error.into()).await?),
+        Err(error) => {
+            let refusal = ApiError::from(error).to_answer(call.now);
+            kept_answer::send(keyed.keep(refusal).await?)
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::Tenant;
-use quipu_payments::{Answered, DecideError, Doing};
+use quipu_payments::{Answered, DecideError, Doing, StaffAttempt, StaffCall};
 use serde_json::{Value, json};
 
-use super::keyed_call::KeyedCall;
+use super::keyed_call;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -17,7 +17,7 @@ use crate::{
 /// A decision in progress: who makes it, and under which key.
 pub(super) struct Deciding<'a> {
     pub(super) doing: Doing<'a>,
-    keyed: Option<KeyedCall>,
+    keyed: Option<StaffAttempt>,
 }
 
 impl<'a> Deciding<'a> {
@@ -27,13 +27,14 @@ impl<'a> Deciding<'a> {
         call: &'a Call,
         staff: &AuthenticatedOperator,
         tenant: Tenant,
+        what: StaffCall<'_>,
     ) -> Result<Result<Self, Answered>, ApiError> {
         let entropy = call.state.services.entropy.as_ref();
         let doing = Doing { entropy, at: call.now, actor: staff.actor() };
         let Some(key) = kept_answer::idempotency_key(call)? else {
             return Ok(Ok(Self { doing, keyed: None }));
         };
-        let keyed = KeyedCall::new(call, tenant, key).await?;
+        let keyed = keyed_call::attempt(call, tenant, what, &key).await?;
         match keyed.repeat().await? {
             Some(repeated) => Ok(Err(repeated)),
             None => Ok(Ok(Self { doing, keyed: Some(keyed) })),
@@ -42,7 +43,7 @@ impl<'a> Deciding<'a> {
 
     /// The record that keeps the answer with this data in the decision's commit.
     pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
-        self.keyed.as_ref().map(|keyed| keyed.record(&answer(data)))
+        self.keyed.as_ref().map(|keyed| keyed.record(answer(data)))
     }
 
     /// Answers with the outcome. A refusal because of the payment's state is kept too.
@@ -50,11 +51,11 @@ impl<'a> Deciding<'a> {
         match (decided, self.keyed) {
             (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),
             (Err(DecideError::IdempotencyKeyUsed), Some(keyed)) => {
-                let repeated = keyed.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
-                kept_answer::send(repeated)
+                kept_answer::send(keyed.answer_of_the_winner().await?)
             }
             (Err(error), Some(keyed)) if is_kept(&error) => {
-                kept_answer::send(keyed.keep(&error.into()).await?)
+                let refusal = ApiError::from(error).to_answer(self.doing.at);
+                kept_answer::send(keyed.keep(refusal).await?)
             }
             (Err(error), _) => Err(error.into()),
         }

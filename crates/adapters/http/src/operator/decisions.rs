@@ -1,7 +1,7 @@
 //! Decisions of a person about a payment, on every rail.
 
 use quipu_kernel::{Fields, Problems};
-use quipu_payments::{ManualDecision, operator_record};
+use quipu_payments::{ManualDecision, StaffCall, operator_record};
 use serde_json::Value;
 
 use super::{decided::Deciding, payments::found};
@@ -38,7 +38,8 @@ pub(crate) async fn give_back(call: Call, staff: AuthenticatedOperator) -> Outco
 async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecision) -> Outcome {
     let payment = found(&call).await?;
     let (reason, rail_reference) = parse(&call.optional_json().await?)?;
-    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
+    let what = StaffCall::Decide(decision, payment.id());
+    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant, what).await? {
         Ok(deciding) => deciding,
         Err(repeated) => return kept_answer::send(repeated),
     };

@@ -1,7 +1,7 @@
 //! Parked receipts.
 
 use quipu_kernel::{Fields, PaymentId, Problems};
-use quipu_payments::{ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
+use quipu_payments::{ReceiptFilter, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
 
 use super::{checked, decided::Deciding};
 use crate::{
@@ -50,7 +50,8 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
     let action = Fields::of_body(&body)?.required_parsed::<Resolution>("action", &mut problems);
     let action = checked(action, problems)?;
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
-    let deciding = match Deciding::begin(&call, &staff, tenant).await? {
+    let what = StaffCall::Resolve(&receipt.receipt_id);
+    let deciding = match Deciding::begin(&call, &staff, tenant, what).await? {
         Ok(deciding) => deciding,
         Err(repeated) => return kept_answer::send(repeated),
     };

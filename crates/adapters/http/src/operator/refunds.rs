@@ -1,7 +1,7 @@
 //! Refunds.
 
 use quipu_kernel::{Fields, Problems};
-use quipu_payments::{Payment, Refund, RefundOrder, operator_record};
+use quipu_payments::{Payment, Refund, RefundOrder, StaffCall, operator_record};
 use serde_json::{Value, json};
 
 use super::{checked, decided::Deciding, payments::found};
@@ -20,7 +20,8 @@ const MAX_TICKET: usize = 64;
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
     let order = parse(&call.json().await?)?;
-    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
+    let what = StaffCall::Refund(payment.id());
+    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant, what).await? {
         Ok(deciding) => deciding,
         Err(repeated) => return kept_answer::send(repeated),
     };

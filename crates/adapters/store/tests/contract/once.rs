@@ -1,8 +1,11 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
 use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Refusal};
-use quipu_kernel::{PaymentId, Timestamp};
-use quipu_payments::{CustomerClaim, KeptKey, Payment, creation_answer};
+use quipu_kernel::{MerchantId, PaymentId, Timestamp};
+use quipu_payments::{
+    Answered, AttemptError, CustomerClaim, KeptKey, Payment, StaffAttempt, StaffCall, StaffRequest,
+    creation_answer,
+};
 
 use crate::{
     fixture::{AnyStore, Fixture, funded_any, on_every_store, refusal},
@@ -18,6 +21,8 @@ on_every_store! {
     a_key_is_free_again_once_its_answer_expired,
     keys_of_merchant_and_operator_are_apart,
     a_key_of_staff_is_the_same_for_every_merchant,
+    a_key_of_staff_names_one_attempt_of_each_call,
+    a_key_of_staff_that_was_kept_without_its_call_is_known,
     what_expired_is_pruned,
 }
 
@@ -155,6 +160,56 @@ async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
     let key = "one".parse().expect("a key");
     let kept = store.kept_answer(tenant(3), Audience::Operator, &key, START).await.expect("read");
     assert!(kept.is_some());
+}
+
+const CALLS: [StaffCall<'static>; 2] = [StaffCall::Adjust(MerchantId(1)), StaffCall::Adjust(MerchantId(2))];
+
+/// The attempt of a call under the key `staff`.
+fn attempt(store: &AnyStore, call: StaffCall<'_>, asked: &str, at: Timestamp) -> StaffAttempt {
+    let key = "staff".parse().expect("a key");
+    let request = StaffRequest { tenant: tenant(1), call, key: &key, asked: asked.to_owned(), at };
+    StaffAttempt::new(store.clone(), store.clone(), request)
+}
+
+fn answered(body: &str, replayed: bool) -> Answered {
+    Answered { answer: Answer { status: 200, body: body.to_owned() }, replayed }
+}
+
+async fn a_key_of_staff_names_one_attempt_of_each_call(fixture: Fixture) {
+    let store = fixture.any().await;
+    let bodies = ["of the one", "of the other"];
+    for (call, body) in CALLS.into_iter().zip(bodies) {
+        let attempt = attempt(&store, call, "asked", START);
+        assert_eq!(attempt.repeat().await.expect("read"), None, "{call}");
+        let first = answered(body, false);
+        assert_eq!(attempt.keep(first.answer.clone()).await.expect("kept"), first);
+        let late = answered("too late", false);
+        assert_eq!(attempt.keep(late.answer).await.expect("kept"), answered(body, true));
+    }
+    for (call, body) in CALLS.into_iter().zip(bodies) {
+        let again = attempt(&store, call, "asked", after(1)).repeat().await;
+        assert_eq!(again.expect("read"), Some(answered(body, true)), "{call}");
+        let other = attempt(&store, call, "something else", after(1)).repeat().await;
+        assert!(matches!(other, Err(AttemptError::Mismatch)), "{call}: {other:?}");
+    }
+}
+
+async fn a_key_of_staff_that_was_kept_without_its_call_is_known(fixture: Fixture) {
+    let store = fixture.any().await;
+    let mut record = record("staff", given(200, "of an earlier release"));
+    record.audience = Audience::Operator;
+    record.body_hash = "asked".to_owned();
+    let change = Changes { idempotency: Some(record), ..Changes::new(tenant(1), START) };
+    store.commit(change).await.expect("kept");
+    let [one, other] = CALLS;
+    let again = attempt(&store, one, "asked", after(999)).repeat().await;
+    assert_eq!(again.expect("read"), Some(answered("of an earlier release", true)));
+    for call in [one, other] {
+        let refused = attempt(&store, call, "something else", after(999)).repeat().await;
+        assert!(matches!(refused, Err(AttemptError::Mismatch)), "{call}: {refused:?}");
+    }
+    let free = attempt(&store, one, "asked", after(1_000)).repeat().await;
+    assert_eq!(free.expect("read"), None);
 }
 
 async fn what_expired_is_pruned(fixture: Fixture) {

@@ -1,6 +1,7 @@
 //! What staff look at and decide.
 
 pub(crate) mod adjust;
+pub(crate) mod attempt;
 pub(crate) mod bank_export;
 pub(crate) mod decide_manually;
 pub(crate) mod recorded;
