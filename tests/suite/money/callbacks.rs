@@ -17,6 +17,7 @@ on_both_databases!(
     an_event_about_nobody_is_parked_and_answered,
     late_money_is_credited,
     a_return_before_its_completion_counts_as_both,
+    a_return_after_its_completion_gives_the_money_back,
     a_failure_is_told,
     a_contradiction_is_parked,
     callbacks_have_a_budget_that_strangers_cannot_use_up,
@@ -156,6 +157,26 @@ async fn a_return_before_its_completion_counts_as_both(database: Database) {
     assert_eq!((&record["status"], &record["status_version"]), (&json!("refunded"), &json!(4)));
     assert_eq!(record["failure"]["code"], "PAYOUT_RETURNED");
     assert_eq!(merchant.balance("ARS").await, (1_000, 0));
+    gateway.check();
+}
+
+async fn a_return_after_its_completion_gives_the_money_back(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    let id = submitted(&merchant, &provider).await;
+    let tell = async |event: &Value| provider.call_back(&gateway.anonymous(), event).await.data();
+    assert_eq!(tell(&provider.event("payment.completed", &id)).await["outcome"], "applied");
+    assert_eq!(merchant.balance("ARS").await, (600, 0));
+    let mut returned = provider.event("payment.returned", &id);
+    (returned["code"], returned["message"]) = (json!("CLOSED"), json!("the account is closed"));
+    for outcome in ["applied", "known"] {
+        assert_eq!(tell(&returned).await["outcome"], outcome);
+        let record = merchant.api.payment(&id).await;
+        assert_eq!((&record["status"], &record["status_version"]), (&json!("refunded"), &json!(4)));
+        assert_eq!(record["failure"]["message"], "the account is closed");
+        assert_eq!(merchant.balance("ARS").await, (1_000, 0));
+    }
+    let view = seen(&gateway, &id).await;
+    assert_eq!((events(&view, "payment.completed"), events(&view, "payment.refunded")), (1, 1), "{view}");
     gateway.check();
 }
 

@@ -18,14 +18,6 @@ mod timeline;
 use quipu_tests::{Gateway, Merchant, provider::Provider};
 use serde_json::{Value, json};
 
-/// A route of the test environment over this provider.
-fn route(provider: &Provider, direction: &str, currency: &str, method: &str) -> Value {
-    json!({
-        "environment": "test", "currency": currency, "method": method, "direction": direction,
-        "partner": false, "enabled": true, "rail": provider.rail(),
-    })
-}
-
 /// A merchant whose SPEI deposits and Argentine withdrawals go over this provider.
 async fn merchant_on(gateway: &Gateway, provider: &Provider) -> Merchant {
     let merchant = gateway.merchant().await;

@@ -1,12 +1,14 @@
 //! Withdrawals on their way to a provider.
 
 use quipu_tests::{
-    Database, Gateway, Merchant, Setup, draft, eventually, on_both_databases,
+    Database, Gateway, Merchant, Setup,
+    draft::{self, with},
+    eventually, on_both_databases,
     provider::{Behaviour, Endpoint, Provider},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{merchant_on, route};
+use super::merchant_on;
 
 on_both_databases!(
     a_payout_is_handed_over_once_and_whole,
@@ -130,28 +132,37 @@ async fn partner_destinations_reach_the_rail_whole(database: Database) {
             }
         })
         .await;
-    assert!(route(&provider, "deposit", "MXN", "spei")["rail"].is_string());
     merchant.fund("GEL", 1_000).await;
-    let saved = json!({
-        "environment": "test", "kind": "sepa", "iban": "DE89370400440532013000", "swift": "DEUTDEFF",
-        "beneficiaryName": "Nino", "beneficiaryBank": "Bank", "address": "Street 1", "reference": "r",
+    let bank = json!({
+        "iban": "GE29NB0000000101904917", "swift": "TBCBGE22", "beneficiaryName": "Nino Beridze",
+        "beneficiaryBank": "TBC Bank", "address": "7 Marjanishvili St, Tbilisi", "reference": "invoice 7",
     });
-    let path = merchant.operator_path("/beneficiaries");
-    let saved = gateway.operator().post(&path, &saved).await.data();
-    let account =
-        saved["ibanAccountId"].as_str().map_or_else(|| saved["ibanAccountId"].to_string(), str::to_owned);
+    let account_of = |kind: &str, id: &str, account: &Value| {
+        let named = json!({ "kind": kind, "ibanAccountId": id });
+        let whole = with(named.clone(), "/bank", account.clone());
+        (named, whole)
+    };
     let wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
-    let sepa = json!({ "kind": "sepa", "ibanAccountId": account });
-    for destination in [wallet, sepa] {
-        let id = merchant.create(&draft::partner_withdrawal("GEL", 100, destination.clone())).await;
+    let inline = json!({ "kind": "bank", "bank": bank });
+    let sepa = json!({
+        "iban": "DE89370400440532013000", "swift": "DEUTDEFF", "beneficiaryName": "Nino",
+        "beneficiaryBank": "Bank", "address": "Street 1", "reference": "r",
+    });
+    let saved = async |kind: &str, account: &Value| {
+        let mut body = account.clone();
+        (body["environment"], body["kind"]) = (json!("test"), json!(kind));
+        let saved = gateway.operator().post(&merchant.operator_path("/beneficiaries"), &body).await.data();
+        saved["ibanAccountId"].as_str().expect("a number as text").to_owned()
+    };
+    let (of_sepa, of_bank) = (saved("sepa", &sepa).await, saved("bank", &bank).await);
+    for (destination, whole) in [
+        (wallet.clone(), wallet),
+        (inline.clone(), inline),
+        account_of("sepa", &of_sepa, &sepa),
+        account_of("bank", &of_bank, &bank),
+    ] {
+        let id = merchant.create(&draft::partner_withdrawal("GEL", 100, destination)).await;
         let order = eventually("the provider to take it on", async || provider.order(&id)).await;
-        let sent = &order.body["payout"]["partnerDestination"];
-        assert_eq!(sent["kind"], destination["kind"]);
-        if destination["kind"] == "sepa" {
-            assert_eq!(
-                sent["bank"]["iban"], "DE89370400440532013000",
-                "the account behind the number: {sent}"
-            );
-        }
+        assert_eq!(order.body["payout"], json!({ "partnerDestination": whole }));
     }
 }
