@@ -10,6 +10,7 @@ mod provider_calls;
 mod receipts;
 mod refunds;
 mod remote;
+mod shell;
 mod steering;
 mod submission;
 mod time;
