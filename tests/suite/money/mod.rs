@@ -7,6 +7,7 @@ mod chaos;
 mod decisions;
 mod keys;
 mod provider_calls;
+mod races;
 mod receipts;
 mod refunds;
 mod remote;
