@@ -1,6 +1,6 @@
 //! A payment as the model sees it: written from the documents, and knowing nothing of the code.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter};
 
 use quipu_payments::{ManualDecision, RailEventKind, Resolution, Status};
 
@@ -15,7 +15,8 @@ use super::{
 pub(super) struct Model {
     is_deposit: bool,
     status: Status,
-    pub(super) version: i32,
+    version: i32,
+    told: BTreeSet<(i32, String)>,
     refunded: i64,
     received: Option<i64>,
     heard: Vec<String>,
@@ -26,7 +27,28 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(is_deposit: bool) -> Self {
         let status = if is_deposit { Status::Processing } else { Status::Pending };
-        Self { is_deposit, status, version: 1, refunded: 0, received: None, heard: vec![], parked: vec![] }
+        let mut made = Self {
+            is_deposit,
+            status,
+            version: 1,
+            told: BTreeSet::new(),
+            refunded: 0,
+            received: None,
+            heard: vec![],
+            parked: vec![],
+        };
+        made.tell(iter::once("payment.created").chain((!is_deposit).then_some("payout.created")));
+        made
+    }
+
+    /// These events tell of its version.
+    fn tell<'e>(&mut self, events: impl Iterator<Item = &'e str>) {
+        self.told.extend(events.map(|event| (self.version, event.to_owned())));
+    }
+
+    /// Its events, each with the version that it tells of.
+    pub(super) const fn events(&self) -> &BTreeSet<(i32, String)> {
+        &self.told
     }
 
     /// What is to be seen of it.
@@ -86,6 +108,16 @@ impl Model {
     fn to(&mut self, status: Status) {
         self.status = status;
         self.version += 1;
+        let (of_payment, of_payout) = match status {
+            Status::Pending => panic!("nothing returns to its beginning"),
+            Status::Processing => ("payment.processing", None),
+            Status::Completed => ("payment.completed", Some("payout.completed")),
+            Status::Failed | Status::Expired => ("payment.failed", Some("payout.failed")),
+            Status::Cancelled => ("payment.cancelled", Some("payout.failed")),
+            Status::PartialRefund | Status::Refunded => ("payment.refunded", Some("payout.failed")),
+        };
+        let of_payout = of_payout.filter(|_| !self.is_deposit);
+        self.tell(iter::once(of_payment).chain(of_payout));
         if !self.is_deposit && status == Status::Refunded {
             self.refunded = WITHDRAWN;
         }

@@ -232,12 +232,14 @@ impl Real {
         self.ports.payments.payment(self.tenant, id).await.expect("read").expect("a payment")
     }
 
-    /// The versions that a payment's events tell of, in their order.
-    pub(super) async fn versions_told(&self, id: &PaymentId) -> Vec<i32> {
+    /// The events of a payment, each with the version that it tells of.
+    pub(super) async fn events_of(&self, id: &PaymentId) -> BTreeSet<(i32, String)> {
         let timeline = self.ports.all_payments.timeline(&self.payment(id).await).await.expect("read");
-        let mut versions: Vec<_> = timeline.statuses.iter().map(|line| line.status_version).collect();
-        versions.sort_unstable();
-        versions
+        let count = timeline.events.len();
+        let events = timeline.events.into_iter().map(|event| (event.status_version.unwrap_or(0), event.kind));
+        let events: BTreeSet<_> = events.collect();
+        assert_eq!(events.len(), count, "none twice: {events:?}");
+        events
     }
 
     /// What a payment's entries add to `available` and to `frozen`.
