@@ -147,7 +147,7 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
             "quipu" => ADAPTERS,
             "quipu-tests" => &["quipu-store", "quipu-rails"],
             // Who parses untrusted input.
-            FUZZING => &["quipu-http", "quipu-bankfiles", "quipu-attachments"],
+            FUZZING => &["quipu-http", "quipu-rails", "quipu-bankfiles", "quipu-attachments"],
             _ => &[],
         };
         for adapter in ADAPTERS {
