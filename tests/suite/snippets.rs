@@ -28,9 +28,12 @@ enum By {
 }
 use By::{Commands, Here, Json, Suite, Words};
 
+/// A kind of block, how many of it are claimed, and by what.
+type Claim = (&'static str, usize, By);
+
 /// For each document the kinds of its blocks, how many there are, and what stands for them. A further claim of the same
 /// blocks counts none.
-const CLAIMED: &[(&str, &[(&str, usize, By)])] = &[
+const CLAIMED: &[(&str, &[Claim])] = &[
     ("README.md", &[("sh", 6, Suite("newcomer.rs", "the_readme_lines_work")), ("sh", 0, Commands)]),
     ("CONTRIBUTING.md", &[("sh", 1, Commands)]),
     ("crates/app/README.md", &[("sh", 1, Suite("guides.rs", "crates/app/README.md"))]),
@@ -122,9 +125,10 @@ fn of_kind(document: &str, kind: &str) -> Vec<String> {
 /// The documents that a person reads, and not those of crates, whose blocks rustdoc runs.
 fn documents() -> Vec<String> {
     let in_docs = std::fs::read_dir(project().join("docs")).expect("the documents");
-    let names = in_docs.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
-    let mut found: Vec<_> =
-        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    let paths = in_docs.map(|entry| entry.expect("an entry").path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let names = pages.map(|path| path.file_name().expect("a name").display().to_string());
+    let mut found: Vec<_> = names.map(|name| format!("docs/{name}")).collect();
     found.extend(
         ["README.md", "CONTRIBUTING.md", "SECURITY.md", "crates/app/README.md", "deploy/two-nodes/README.md"]
             .map(str::to_owned),
@@ -203,7 +207,7 @@ fn commands_exist(lines: &str) {
                 quipu_knows(line, rest);
             }
             [other, ..] => {
-                assert!(OTHERS.contains(other), "{line:?}: {other} is not a program of this table")
+                assert!(OTHERS.contains(other), "{line:?}: {other} is not a program of this table");
             }
         }
     }
@@ -236,7 +240,7 @@ fn members_are_known(document: &str, lines: &str) {
     assert!(!values.is_empty(), "{document}: nothing in {lines}");
     for value in values {
         every_member(&value, &mut |name| {
-            assert!(known.contains(name), "{document}: nothing is called {name}")
+            assert!(known.contains(name), "{document}: nothing is called {name}");
         });
     }
 }

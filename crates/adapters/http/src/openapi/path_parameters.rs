@@ -66,7 +66,7 @@ pub(super) fn of(path: &str) -> impl Iterator<Item = Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::route_table;
+    use crate::{routes::route_table, row::RouteRow};
 
     #[test]
     fn every_segment_says_what_it_is() {
@@ -75,7 +75,7 @@ mod tests {
         }
         for (name, part, ..) in MEANINGS {
             let named = format!("{{{name}}}");
-            let mut paths = route_table().map(|row| row.path()).filter(|path| path.contains(&named));
+            let mut paths = route_table().map(RouteRow::path).filter(|path| path.contains(&named));
             assert!(paths.any(|path| path.contains(part)), "no path has {name} {part}");
         }
     }
