@@ -51,7 +51,7 @@ impl<'a> KeyedDecision<'a> {
 
     /// The first answer under this key, marked as `replayed`.
     pub(super) async fn repeated(&self) -> Result<Option<Value>> {
-        self.attempt.repeat().await.map_err(|error| self.told(error))?.map(replayed).transpose()
+        self.attempt.repeat().await.map_err(|error| self.told(error))?.as_ref().map(replayed).transpose()
     }
 
     fn told(&self, error: AttemptError) -> anyhow::Error {
@@ -74,7 +74,7 @@ impl<'a> KeyedDecision<'a> {
         match decided.map_err(Into::into) {
             Ok(data) => Ok(data),
             Err(Undecided::KeyUsed) => {
-                replayed(self.attempt.answer_of_the_winner().await.map_err(|error| self.told(error))?)
+                replayed(&self.attempt.answer_of_the_winner().await.map_err(|error| self.told(error))?)
             }
             Err(Undecided::Unknown(cause)) => {
                 let key = quoted(self.key.as_str());
@@ -99,7 +99,7 @@ impl<'a> KeyedDecision<'a> {
     }
 }
 
-fn replayed(first: Answered) -> Result<Value> {
+fn replayed(first: &Answered) -> Result<Value> {
     let mut answer: Value = serde_json::from_str(&first.answer.body)?;
     answer["replayed"] = json!(true);
     Ok(answer)

@@ -196,9 +196,11 @@ async fn a_key_of_staff_names_one_attempt_of_each_call(fixture: Fixture) {
 
 async fn a_key_of_staff_that_was_kept_without_its_call_is_known(fixture: Fixture) {
     let store = fixture.any().await;
-    let mut record = record("staff", given(200, "of an earlier release"));
-    record.audience = Audience::Operator;
-    record.body_hash = "asked".to_owned();
+    let record = IdempotencyRecord {
+        audience: Audience::Operator,
+        body_hash: "asked".to_owned(),
+        ..record("staff", given(200, "of an earlier release"))
+    };
     let change = Changes { idempotency: Some(record), ..Changes::new(tenant(1), START) };
     store.commit(change).await.expect("kept");
     let [one, other] = CALLS;

@@ -76,11 +76,7 @@ pub enum AttemptError {
 
 impl StaffAttempt {
     /// The attempt that this request names.
-    pub fn new(
-        reads: Arc<dyn PaymentReads>,
-        commit: Arc<dyn Commit>,
-        request: StaffRequest<'_>,
-    ) -> StaffAttempt {
+    pub fn new(reads: Arc<dyn PaymentReads>, commit: Arc<dyn Commit>, request: StaffRequest<'_>) -> Self {
         let StaffRequest { tenant, call, key, asked, at } = request;
         Self { reads, commit, tenant, name: key.of_call(call), key: key.clone(), asked, at }
     }
