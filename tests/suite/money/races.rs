@@ -1,10 +1,10 @@
 //! Whoever ends a payment at the same instant as others: one of them does it, and the money moves once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::{Clock as _, SystemClock, Timestamp};
 use quipu_tests::{
-    Database, Gateway, Merchant, Setup,
+    Database, Gateway, Merchant,
     draft::{self, steered, with, without},
     eventually, on_both_databases,
 };
@@ -63,9 +63,9 @@ async fn race(
             let (node, merchant) = there.map_or((gateway, merchant), |(node, merchant)| (*node, merchant));
             async move {
                 if let Some(at) = expires_at {
-                    // Some just before it expires, some just after.
-                    let gap = at.since(SystemClock.now()) + std::time::Duration::from_millis(2 * number);
-                    tokio::time::sleep(gap.saturating_sub(std::time::Duration::from_millis(10))).await;
+                    // Some before it expires, some after.
+                    let gap = at.since(SystemClock.now()) + Duration::from_millis(20 * number);
+                    tokio::time::sleep(gap.saturating_sub(Duration::from_millis(100))).await;
                 }
                 barrier.wait().await;
                 who.ends(merchant, node, id).await
@@ -142,7 +142,7 @@ async fn a_waiting_payout_is_cancelled_failed_or_paid(database: Database) {
 }
 
 async fn a_deposit_is_paid_fails_or_expires(database: Database) {
-    let gateway = Setup::new(database).start().await;
+    let gateway = Gateway::start(database).await;
     let second = gateway.second_node().await;
     let merchant = gateway.merchant().await;
     merchant.edit_routes(|route| route["expires_in"] = json!(1)).await;
