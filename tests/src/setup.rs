@@ -43,6 +43,7 @@ impl Setup {
             .set("LIMITS__STANDARD_PER_MINUTE", plenty)
             .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
             .set("LIMITS__PAGES_PER_MINUTE", plenty)
+            .set("LIMITS__CALLBACKS_PER_MINUTE", plenty)
     }
 
     /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.
