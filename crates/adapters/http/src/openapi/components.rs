@@ -1,50 +1,23 @@
-//! Schemas, parameters, headers and security schemes.
+//! Schemas, parameters, headers, shared answers and security schemes.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::code::ErrorCode;
+use super::{
+    responses,
+    schemas::{self, object},
+};
 
-/// The schemas, one file for each area.
-const SCHEMAS: [&str; 9] = [
-    include_str!("../../openapi/common.json"),
-    include_str!("../../openapi/payments.json"),
-    include_str!("../../openapi/balance.json"),
-    include_str!("../../openapi/account.json"),
-    include_str!("../../openapi/tickets.json"),
-    include_str!("../../openapi/webhooks.json"),
-    include_str!("../../openapi/events.json"),
-    include_str!("../../openapi/operator.json"),
-    include_str!("../../openapi/pages.json"),
-];
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
-
-fn object(text: &str) -> Map<String, Value> {
-    // A file that is not an object leaves dangling references, which a test finds.
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-/// All schemas.
-static ALL: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    let mut all: Map<_, _> = SCHEMAS.into_iter().flat_map(object).collect();
-    let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-    all.insert("ErrorCode".to_owned(), json!({ "type": "string", "enum": codes }));
-    all
-});
-
-/// The schema of this name.
-pub(super) fn schema(name: &str) -> Option<&'static Value> {
-    ALL.get(name)
-}
 
 /// The components that a document's paths refer to, directly or through other components.
 pub(super) fn used_by(paths: &Value, is_for_operators: bool) -> Value {
     let all = json!({
-        "schemas": *ALL,
+        "schemas": *schemas::ALL,
         "parameters": object(PARAMETERS),
         "headers": headers(),
-        "responses": super::responses::shared(),
+        "responses": responses::shared(),
     });
     let mut used = BTreeSet::new();
     let mut waiting = references(paths);

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::components;
+use super::schemas;
 use crate::{code::ErrorCode, operation::Shows};
 
 /// The example of a schema.
 pub(super) fn of(name: &str) -> Option<&'static Value> {
-    components::schema(name)?.get("example")
+    schemas::named(name)?.get("example")
 }
 
 /// A body that shows the example of a schema in this way.

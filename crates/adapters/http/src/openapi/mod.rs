@@ -10,6 +10,7 @@ mod document;
 mod examples;
 mod path_parameters;
 mod responses;
+mod schemas;
 
 pub use document::Readers;
 #[cfg(test)]

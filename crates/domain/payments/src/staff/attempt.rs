@@ -84,7 +84,7 @@ impl StaffAttempt {
     /// The answer of an earlier attempt, if there was one. It is looked up before the decision is checked,
     /// which may no longer be allowed once it was made.
     ///
-    /// Earlier releases kept answers under the bare key. Such an answer does not tell which call it belongs to,
+    /// Earlier commits kept answers under the bare key. Such an answer does not tell which call it belongs to,
     /// so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
     pub async fn repeat(&self) -> Result<Option<Answered>, AttemptError> {
         for name in [&self.name, &self.key] {
