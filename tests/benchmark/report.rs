@@ -77,28 +77,7 @@ impl Chapter {
         }
         self.write_refusals(text);
         self.write_lists(text);
-        let usual = self.quantile_milliseconds(locked::USUAL, locked::OTHERS, 0.99);
-        if usual.is_finite() {
-            let _ = writeln!(
-                text,
-                "- {}: 99 of 100 withdrawals of {} merchants are answered within {usual:.1} ms, and within {:.1} ms while the \
-                 balance of another merchant is locked.",
-                self.database,
-                locked::OTHERS,
-                self.quantile_milliseconds(locked::BESIDE, locked::OTHERS, 0.99),
-            );
-        }
-        let alone = self.quantile_milliseconds(fairness::ALONE, 1, 0.99);
-        if alone.is_finite() {
-            let _ = writeln!(
-                text,
-                "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the sending of the creation \
-                 when it is alone, and within {:.1} ms beside three endpoints that hang, answer with an error, or answer byte by \
-                 byte.",
-                self.database,
-                self.quantile_milliseconds(fairness::BESIDE, 1, 0.99),
-            );
-        }
+        self.write_delays(text);
         let calm = self.rate(uploads::CALM, 128);
         if calm.is_finite() {
             let _ = writeln!(
@@ -134,6 +113,32 @@ impl Chapter {
                 self.median_milliseconds(support::NEW_COMMON) / unfiltered,
                 self.median_milliseconds(support::NEW_OLD) / unfiltered,
                 self.median_milliseconds(support::NEW_RARE) / unfiltered,
+            );
+        }
+    }
+
+    /// How long some wait beside others that are stuck.
+    fn write_delays(&self, text: &mut String) {
+        let usual = self.quantile_milliseconds(locked::USUAL, locked::OTHERS, 0.99);
+        if usual.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: 99 of 100 withdrawals of {} merchants are answered within {usual:.1} ms, and within {:.1} ms while the \
+                 balance of another merchant is locked.",
+                self.database,
+                locked::OTHERS,
+                self.quantile_milliseconds(locked::BESIDE, locked::OTHERS, 0.99),
+            );
+        }
+        let alone = self.quantile_milliseconds(fairness::ALONE, 1, 0.99);
+        if alone.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the sending of the creation \
+                 when it is alone, and within {:.1} ms beside three endpoints that hang, answer with an error, or answer byte by \
+                 byte.",
+                self.database,
+                self.quantile_milliseconds(fairness::BESIDE, 1, 0.99),
             );
         }
     }

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use quipu_delivery::Dispatcher;
-use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
+use quipu_http::{HttpSettings, KeyUses, Server, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_signing::Keyring;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
@@ -30,6 +30,7 @@ use crate::{
     runtimes::{self, Runtimes, cores},
     signals::Signals,
     standard_output,
+    stop_signal::StopSignal,
     traces::{self, Traces},
     wire::{self, Delivering, Foundation, UseCases},
     workers::{Alert, Beat, ExpiredKeys, OldDeliveries, PATIENCE, Seal, Settle, Tend, Watched, Workers},
@@ -199,20 +200,8 @@ async fn serve(
     }
     let cut_off = Arc::new(AtomicBool::new(false));
     let is_cut_off = Arc::clone(&cut_off);
-    workers.start(|mut stop| async move {
-        let (handle, mut serving) = (serving.handle(), serving);
-        let ended = tokio::select! {
-            ended = &mut serving => ended,
-            () = stop.given() => {
-                let begun = tokio::time::Instant::now();
-                let ended = tokio::join!(serving, handle.stop(true)).0;
-                is_cut_off.store(begun.elapsed() >= patience, Ordering::Relaxed);
-                ended
-            }
-        };
-        if let Err(error) = ended {
-            tracing::error!(%error, "the server failed");
-        }
+    workers.start(|stop| async move {
+        is_cut_off.store(serve_until(stop, serving, patience).await, Ordering::Relaxed);
     });
 
     let told_to_end = tokio::select! {
@@ -228,6 +217,26 @@ async fn serve(
         bail!("a part of the process ended by itself (the log says which)");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves until the server fails or the stop is given, and then lets the calls in progress end. Returns whether some of
+/// them were cut off, because they were not over after `patience`.
+async fn serve_until(mut stop: StopSignal, mut serving: Server, patience: Duration) -> bool {
+    let handle = serving.handle();
+    let mut is_cut_off = false;
+    let ended = tokio::select! {
+        ended = &mut serving => ended,
+        () = stop.given() => {
+            let begun = tokio::time::Instant::now();
+            let ended = tokio::join!(serving, handle.stop(true)).0;
+            is_cut_off = begun.elapsed() >= patience;
+            ended
+        }
+    };
+    if let Err(error) = ended {
+        tracing::error!(%error, "the server failed");
+    }
+    is_cut_off
 }
 
 /// Prints the message of a demo. It is no failure if nobody reads it: the file says the same.

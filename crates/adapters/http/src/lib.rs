@@ -52,6 +52,7 @@ mod tokens;
 mod v1;
 mod viewing;
 
+pub use actix_web::dev::Server;
 pub use code::ErrorCode;
 pub use connection::{Framing, read_framing};
 pub use door::Credentials;
