@@ -156,8 +156,8 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     }
 }
 
-/// Reads what a provider answered, as the answer to each question that it may be asked. Returns what it says of
-/// itself and would be kept, for each that could be understood. For fuzz tests.
+/// Reads what a provider answered, as the answer to each question that it may be asked. Returns the texts of the
+/// provider's own in each answer that could be understood. For fuzz tests.
 pub fn read_answer(status: u16, body: &[u8]) -> Vec<Vec<String>> {
     let (Ok(status), Ok(amount)) = (StatusCode::from_u16(status), Amount::new(1)) else { return Vec::new() };
     let reply = Reply { status, body: body.to_vec().into() };
