@@ -53,18 +53,35 @@ async fn errors(gateway: &Gateway) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_silent_clients_keep_nobody_out_of_a_process_with_256_descriptors() {
     let gateway = Setup::new(Database::Sqlite).descriptors(256).set("LOG__FORMAT", "json").start().await;
+    silent_clients_keep_nobody_out(&gateway).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_out_of_a_process_with_as_few_descriptors_as_it_needs_and_with_fewer_it_does_not_start() {
+    let fewest = 184;
+    let setup = Setup::new(Database::Sqlite).descriptors(fewest).set("LOG__FORMAT", "json");
+    let mut gateway = setup.start().await;
+    silent_clients_keep_nobody_out(&gateway).await;
+    gateway.kill();
+    gateway.allow_descriptors(fewest - 1);
+    let told = gateway.run(&["serve", "--dev"]);
+    assert_eq!(told.status, Some(1), "{told:?}");
+    assert!(told.stderr.contains("may have 183 open files and needs at least 184"), "{told:?}");
+}
+
+async fn silent_clients_keep_nobody_out(gateway: &Gateway) {
     for addresses in [1, 30] {
         let mut silent = Vec::new();
         for last in (10..10 + addresses).cycle().take(300) {
-            silent.push(connect(&gateway, last).await.expect("a connection"));
+            silent.push(connect(gateway, last).await.expect("a connection"));
         }
         let begun = Instant::now();
-        while !is_served(&gateway).await {
+        while !is_served(gateway).await {
             assert!(begun.elapsed() < SOON, "nobody makes room for another among {addresses}");
         }
         drop(silent);
     }
-    assert_eq!(errors(&gateway).await, Vec::<String>::new());
+    assert_eq!(errors(gateway).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! How the process shares out its file descriptors, so that nothing that happens outside takes the last one.
 
+use anyhow::{Result, anyhow};
 use quipu_delivery::MOST_AT_ONCE;
 use quipu_http::sockets_beside_connections;
 use quipu_rails::HttpRail;
@@ -10,35 +11,65 @@ const USUAL: usize = 1024;
 /// some calls to a bucket and some files that are being sent.
 const REST: usize = 96;
 
+/// The fewest descriptors for connections and deliveries together with which the process is of use.
+const LEAST: usize = 32;
+
 /// The shares that depend on the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Descriptors {
+    /// The threads of the interface, each of which may have some connections beyond their number.
+    pub(crate) workers: usize,
     /// The most connections of the interface.
     pub(crate) connections: usize,
     /// The most attempts to deliver at once.
     pub(crate) deliveries: usize,
+    /// The number of all descriptors.
+    limit: usize,
+    /// What the process needs beside connections.
+    beside: usize,
 }
 
 impl Descriptors {
-    /// The shares of this process with so many HTTP workers and providers.
-    pub(crate) fn of_process(workers: usize, providers: usize) -> Self {
+    /// The shares of this process, which has a thread of the interface for each of these cores as far as there
+    /// are descriptors for them. Fails if there are too few for the process as it is configured.
+    pub(crate) fn of_process(cores: usize, providers: usize) -> Result<Self> {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
         let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-        Self::of(soft.unwrap_or(USUAL), workers, providers)
+        let limit = soft.unwrap_or(USUAL);
+        Self::of(limit, cores, providers).map_err(|needed| {
+            let advice =
+                "raise its limit (`ulimit -n`, `LimitNOFILE` of a service, `--ulimit nofile` of a container)";
+            anyhow!("the process may have {limit} open files and needs at least {needed}: {advice}")
+        })
     }
 
-    /// The shares of a process with this limit. Connections get what the others leave, but at least a quarter.
-    fn of(limit: usize, workers: usize, providers: usize) -> Self {
-        let deliveries = (limit / 8).min(MOST_AT_ONCE);
-        let left = limit.saturating_sub(beside(workers, providers) + deliveries);
-        Self { connections: left.max(limit / 4).max(1), deliveries }
+    /// The shares of a process with this limit, or the least limit that it needs. Connections get what the others
+    /// leave. Where there are few descriptors, threads leave them at least half of what is spare, and deliveries
+    /// two thirds of the rest.
+    fn of(limit: usize, cores: usize, providers: usize) -> Result<Self, usize> {
+        let needed = fixed(1, providers) + LEAST;
+        let spare = limit.checked_sub(needed).ok_or(needed)?;
+        let workers = cores.clamp(1, 1 + spare / 2 / sockets_of_a_worker());
+        let left = limit - fixed(workers, providers);
+        let deliveries = (limit / 8).min(MOST_AT_ONCE).min(left / 3);
+        let (connections, beside) = (left - deliveries, fixed(workers, providers) + deliveries);
+        Ok(Self { workers, connections, deliveries, limit, beside })
+    }
+
+    /// The limit that the process needs for so many connections, if it has a lower one.
+    pub(crate) fn needed_for(&self, connections: usize) -> Option<usize> {
+        Some(connections.saturating_add(self.beside)).filter(|needed| *needed > self.limit)
     }
 }
 
 /// What the process needs beside connections and deliveries, with everything in use.
-const fn beside(workers: usize, providers: usize) -> usize {
+const fn fixed(workers: usize, providers: usize) -> usize {
     sockets_beside_connections(workers) + providers * HttpRail::MOST_CALLS + REST
+}
+
+const fn sockets_of_a_worker() -> usize {
+    sockets_beside_connections(1) - sockets_beside_connections(0)
 }
 
 #[cfg(test)]
@@ -46,31 +77,61 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_everything_in_use_no_more_descriptors_are_taken_than_there_are() {
-        for (limit, workers, providers, connections, deliveries) in [
-            (1_024, 2, 0, 736, 128),
-            (1_024, 2, 1, 672, 128),
-            (1_024, 16, 2, 496, 128),
-            (20_000, 2, 1, 18_752, 1_024),
-            (65_536, 2, 1, 64_288, 1_024),
-            (65_536, 64, 5, 63_536, 1_024),
-            (256, 2, 0, 64, 32),
+    fn each_part_has_its_share_of_the_limit() {
+        for (limit, cores, providers, workers, connections, deliveries) in [
+            (184, 2, 0, 1, 22, 10),
+            (192, 2, 0, 1, 27, 13),
+            (200, 2, 0, 2, 27, 13),
+            (248, 2, 1, 1, 22, 10),
+            (256, 2, 0, 2, 64, 32),
+            (256, 16, 0, 5, 48, 24),
+            (300, 2, 0, 2, 103, 37),
+            (1_024, 2, 0, 2, 736, 128),
+            (1_024, 2, 1, 2, 672, 128),
+            (1_024, 16, 2, 16, 496, 128),
+            (1_024, 128, 2, 45, 264, 128),
+            (20_000, 2, 1, 2, 18_752, 1_024),
+            (65_536, 2, 1, 2, 64_288, 1_024),
+            (65_536, 64, 5, 64, 63_536, 1_024),
         ] {
-            let shares = Descriptors::of(limit, workers, providers);
-            assert_eq!(shares, Descriptors { connections, deliveries }, "{limit}");
-            assert!(connections + deliveries + beside(workers, providers) <= limit, "{limit}");
+            let shares = Descriptors::of(limit, cores, providers).expect("enough");
+            let shares = (shares.workers, shares.connections, shares.deliveries);
+            assert_eq!(shares, (workers, connections, deliveries), "{limit} {cores} {providers}");
         }
     }
 
     #[test]
-    fn where_there_are_too_few_connections_still_get_a_quarter() {
-        assert_eq!(Descriptors::of(256, 64, 5), Descriptors { connections: 64, deliveries: 32 });
-        assert_eq!(Descriptors::of(0, 2, 1), Descriptors { connections: 1, deliveries: 0 });
+    fn a_process_with_too_few_descriptors_is_told_how_many_it_needs() {
+        for (limit, cores, providers, needed) in
+            [(0, 2, 0, 184), (128, 2, 0, 184), (183, 64, 0, 184), (200, 2, 1, 248), (256, 2, 5, 504)]
+        {
+            assert_eq!(Descriptors::of(limit, cores, providers), Err(needed), "{limit} {providers}");
+            assert!(Descriptors::of(needed, cores, providers).is_ok(), "{needed} {providers}");
+        }
+    }
+
+    #[test]
+    fn with_everything_in_use_no_more_descriptors_are_taken_than_there_are() {
+        for limit in (0..2_048).chain([4_096, 8_191, 65_536, 1_048_576]) {
+            for (cores, providers) in [(1, 0), (2, 0), (2, 1), (16, 2), (64, 5), (256, 0)] {
+                let Ok(shares) = Descriptors::of(limit, cores, providers) else { continue };
+                let sum = shares.connections + shares.deliveries + fixed(shares.workers, providers);
+                assert_eq!(sum, limit, "{cores} {providers}");
+                assert!(
+                    shares.connections >= 22 && shares.deliveries >= 10 && shares.workers >= 1,
+                    "{shares:?}"
+                );
+                assert_eq!(shares.needed_for(shares.connections), None);
+                assert_eq!(shares.needed_for(shares.connections + 7), Some(limit + 7));
+            }
+        }
     }
 
     #[test]
     fn the_limit_of_the_system_is_known() {
         let (few, many) = (Descriptors::of_process(1, 0), Descriptors::of_process(1, 1_000_000));
-        assert!(few.connections > many.connections && few.deliveries == many.deliveries);
+        assert!(few.is_ok());
+        let told = many.expect_err("too many providers").to_string();
+        assert!(told.contains("needs at least 64000184: raise its limit"), "{told}");
     }
 }

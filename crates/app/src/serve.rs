@@ -57,6 +57,12 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     // Dropped after everything but the log: what happens while the process drains is sent too, and the log says
     // if it could not be sent.
     let _traces = traces;
+    let shares = Descriptors::of_process(cores(), settings.providers.len())?;
+    if let Some(needed) = settings.connections.and_then(|connections| shares.needed_for(connections)) {
+        tracing::warn!(
+            "limits.connections needs {needed} open files with all else, and the process may have fewer"
+        );
+    }
     let collected = metrics::collect(&logging)?;
     let embedded = settings.embedded_database();
     let (keyring, folder, _lock) = if dev { ground_of_demo(settings)? } else { ground(settings)? };
@@ -74,7 +80,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;
         }
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
-        serve(settings, &folder, foundation, metrics, dev).await
+        serve(settings, &folder, foundation, metrics, &shares, dev).await
     })
 }
 
@@ -146,12 +152,17 @@ fn bind_metrics(
 }
 
 /// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
-fn edge(settings: &Settings, connections: usize, public_url: &str, demo_page: Option<&str>) -> HttpSettings {
+fn edge(
+    settings: &Settings,
+    shares: &Descriptors,
+    public_url: &str,
+    demo_page: Option<&str>,
+) -> HttpSettings {
     HttpSettings {
-        workers: cores(),
+        workers: shares.workers,
         limits: settings.limits,
         trusted_proxies: settings.trusted_proxies.clone(),
-        max_connections: settings.connections.unwrap_or(connections),
+        max_connections: settings.connections.unwrap_or(shares.connections),
         front_links: demo_page.into_iter().map(dev::front_link).collect(),
         upload_url: settings.upload_url.clone().unwrap_or_else(|| public_url.to_owned()),
         ..HttpSettings::new(public_url.to_owned())
@@ -163,6 +174,7 @@ async fn serve(
     folder: &DataFolder,
     foundation: Foundation,
     metrics: Option<Metrics>,
+    shares: &Descriptors,
     dev: bool,
 ) -> Result<ExitCode> {
     // Listened for before anything shows that the process runs, so that no signal is missed.
@@ -180,7 +192,6 @@ async fn serve(
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
-    let shares = Descriptors::of_process(cores(), settings.providers.len());
     // A node must be known to live before it has deliveries in hand, and for as long as it has any work.
     let mut heart = start_heart(&foundation).await?;
     let Delivering { edge: webhooks, dispatcher } =
@@ -191,7 +202,7 @@ async fn serve(
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let parts = CallParts { webhooks, tickets, limiter, readiness, key_uses: Arc::clone(&key_uses) };
     let services = services(&foundation, use_cases, parts, Stop::on(workers.told_to_stop()));
-    let edge = edge(settings, shares.connections, &public_url, demo_page.as_deref());
+    let edge = edge(settings, shares, &public_url, demo_page.as_deref());
     let patience = edge.shutdown_timeout;
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
