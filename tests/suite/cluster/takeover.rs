@@ -10,11 +10,15 @@ use quipu_tests::{
     Behaviour, Database, Gateway, Merchant, Receiver, Setup, draft, eventually, on_both_databases,
     provider::{Behaviour as Answers, Endpoint, Provider},
 };
+use reqwest::Method;
 use serde_json::json;
 
 use super::in_hand::Node;
 
-on_both_databases!(what_a_dead_node_had_in_hand_goes_on_in_time);
+on_both_databases!(
+    what_a_dead_node_had_in_hand_goes_on_in_time,
+    deposits_that_wait_for_a_dead_node_get_their_instructions_in_time,
+);
 
 /// Within which the work of a dead node is taken over.
 const SOON: Duration = Duration::from_secs(10);
@@ -93,4 +97,72 @@ async fn merchant_at(gateway: &Gateway, provider: &Provider, receiver: &Receiver
     let endpoint = json!({ "url": receiver.url("/hook"), "events": ["payment.created"] });
     merchant.api.post("/api/v1/webhooks", &endpoint).await.data();
     merchant
+}
+
+/// The schedule of questions is the usual one, which begins after a minute.
+async fn deposits_that_wait_for_a_dead_node_get_their_instructions_in_time(database: Database) {
+    let provider = Provider::start().await;
+    let gateway = provider.configure(Setup::new(database)).start().await;
+    let other = gateway.second_node().await;
+    instructions_come_in_time(database, gateway, other, &provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deposits_get_their_instructions_in_time_from_the_only_node_once_it_is_back() {
+    let provider = Provider::start().await;
+    let gateway = provider.configure(Setup::new(Database::Postgres)).start().await;
+    instructions_come_in_time(Database::Postgres, gateway, None, &provider).await;
+}
+
+/// A node dies while it asks for the instructions of two deposits. The provider knows one of them.
+async fn instructions_come_in_time(
+    database: Database,
+    mut gateway: Gateway,
+    other: Option<Gateway>,
+    provider: &Provider,
+) {
+    let merchant = gateway.merchant().await;
+    merchant.edit_routes(|route| route["rail"] = json!(provider.rail())).await;
+    let mut asked = Vec::new();
+    for (count, behaviour) in [(1, Answers::Hang), (2, Answers::TakeAndHang)] {
+        provider.always(Endpoint::Instructions, behaviour);
+        let (api, key, body) = (merchant.api.clone(), draft::reference(), draft::deposit_mxn(100));
+        asked.push((key.clone(), body.clone()));
+        tokio::spawn(async move {
+            let (sent, headers) = (body.to_string().into_bytes(), [("Idempotency-Key", key.as_str())]);
+            // Nobody will be left to answer it.
+            drop(api.try_send(Method::POST, "/api/v1/payments", Some(sent), &headers).await);
+        });
+        eventually("the provider to be called", async || {
+            (provider.calls(Endpoint::Instructions) == count).then_some(())
+        })
+        .await;
+    }
+
+    gateway.kill();
+    provider.forget_plans(Endpoint::Instructions);
+    let soon = if database == Database::Sqlite { AT_ONCE } else { SOON };
+    let mut lost = Instant::now();
+    if other.is_none() {
+        gateway.restart().await;
+        lost = Instant::now();
+    }
+    let alive = other.as_ref().unwrap_or(&gateway);
+    let merchant = merchant.moved_to(alive);
+    let payments = eventually("both to have their instructions", async || {
+        let listed = merchant.api.get("/api/v1/payments?limit=100").await.ok();
+        let payments = listed["data"].as_array().expect("a list").clone();
+        payments.iter().all(|payment| payment["bank_details"].is_object()).then_some(payments)
+    })
+    .await;
+    let took = lost.elapsed();
+    assert!(took < soon, "{took:?}");
+    assert_eq!((payments.len(), provider.orders().len()), (2, 2), "one reference for each payment");
+    for (key, body) in asked {
+        let repeated =
+            merchant.api.post_with("/api/v1/payments", &body, &[("Idempotency-Key", &key)]).await.ok();
+        let id = repeated["transaction_id"].as_str().expect("an identifier");
+        assert!(repeated["bank_details"].is_object() && provider.order(id).is_some(), "{repeated}");
+    }
+    alive.check();
 }

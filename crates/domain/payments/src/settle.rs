@@ -14,7 +14,7 @@ use quipu_kernel::{Clock, Entropy, StoreError};
 use quipu_merchants::{Direction, Method};
 
 use self::{
-    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, until_room},
+    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, outside_schedule_if_taken_over, until_room},
     unknown_rails::UnknownRails,
 };
 use crate::{
@@ -198,6 +198,7 @@ impl SettlePayment {
             return self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await;
         }
         let rail = self.rail(&payment)?;
+        let claimed = &outside_schedule_if_taken_over(claimed, &payment);
         match rail.ask(&payment).await {
             RailStatus::Completed(arrival) => {
                 self.answered(rail, claimed, &payment, arrived(&payment, &arrival)).await
@@ -244,13 +245,17 @@ impl SettlePayment {
         self.put_off_as_it_stands(claimed, payment, due).await
     }
 
-    /// Requests again the instructions of a deposit whose creation had no certain outcome.
+    /// Requests again the instructions of a deposit whose creation had no certain outcome, unless it has
+    /// expired: then nobody is to pay any more.
     async fn instruct(
         &self,
         rail: &Arc<dyn Rail>,
         claimed: &WorkInHand,
         payment: Payment,
     ) -> Result<(), SettleError> {
+        if expiry(&payment).is_some_and(|end| end.at <= self.clock.now()) {
+            return self.ask_again(rail, claimed, &payment).await;
+        }
         match rail.instruct(&payment).await {
             Instructed::Given(instructions) => {
                 let (expiry, now) = (expiry(&payment), self.clock.now());

@@ -123,6 +123,13 @@ fn work(fault: Fault, changes: &mut Changes) {
             }
         }
     }
+    if fault == Fault::CallLeftAlone {
+        for change in &mut changes.work {
+            if let WorkChange::Take(work) = change {
+                *change = WorkChange::Put(work.clone());
+            }
+        }
+    }
     changes.work.retain(|change| {
         let (WorkChange::Put(work) | WorkChange::Take(work)) = change else { return true };
         match fault {

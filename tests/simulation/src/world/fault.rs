@@ -57,6 +57,8 @@ pub enum Fault {
     ClaimedTooEarly,
     /// A lease does not end.
     LeaseWithoutEnd,
+    /// A deposit whose node dies while it calls the bank waits for the first question of the schedule.
+    CallLeftAlone,
     /// A slow payment by redirect alerts nobody.
     AlertForgotten,
     /// A refund leaves no row.
@@ -97,7 +99,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::EventLost,
         Self::EventTwice,
         Self::EventForgetsPrevious,
@@ -124,6 +126,7 @@ impl Fault {
         Self::PostponementForgotten,
         Self::ClaimedTooEarly,
         Self::LeaseWithoutEnd,
+        Self::CallLeftAlone,
         Self::AlertForgotten,
         Self::RefundRowLost,
         Self::AuditLineLost,

@@ -8,6 +8,7 @@
 mod bank;
 mod book;
 mod corrupt;
+mod deaths;
 mod engine;
 mod fault;
 mod node;
@@ -67,6 +68,10 @@ enum Happening {
     Deed(Deed, String),
     Pay(u64),
     Bank(Intent),
+    /// A node that has died is found to be silent.
+    Silence,
+    /// What a dead node had in hand must have gone on; this many nodes have died by then.
+    Aftermath(u64),
 }
 
 /// How often an outsider has asked in vain, and since when.
@@ -87,6 +92,8 @@ struct World {
     calls: Vec<(Happening, Tries)>,
     outcomes: Arc<std::sync::Mutex<Vec<(usize, Call)>>>,
     endpoints: Vec<EndpointId>,
+    /// How many nodes have died.
+    deaths: u64,
 }
 
 /// Runs the plan, and tells what it came to, or every promise that was broken.
@@ -124,6 +131,7 @@ impl World {
             calls: Vec::new(),
             outcomes: Arc::default(),
             endpoints: Vec::new(),
+            deaths: 0,
         };
         world.furnish();
         for (after, deed) in &plan.deeds {
@@ -190,7 +198,7 @@ impl World {
             self.begin_due(now);
             if let Some(node) = self.engine.turn() {
                 self.after_turn();
-                if self.weather.deaths && self.engine.dice.one_in(400) {
+                if self.is_last_turn() {
                     self.kill(node);
                 }
                 continue;
@@ -243,6 +251,8 @@ impl World {
     fn happen(&mut self, happening: Happening, tries: Tries) {
         match happening {
             Happening::Pay(number) => self.pay(number),
+            Happening::Silence => self.release_claims(),
+            Happening::Aftermath(deaths) => self.look_at_orphans(deaths),
             Happening::Bank(Intent::Decide(reference)) => self.around.bank.decide(&reference),
             Happening::Bank(Intent::SendBack(reference)) => self.around.bank.send_back(&reference),
             Happening::Deed(Deed::Switch(endpoint, on), _) => {
@@ -317,14 +327,6 @@ impl World {
         let tries = Tries { number: tries.number + 1, ..tries };
         self.agenda.insert((at, self.entered), (happening, tries));
     }
-
-    fn kill(&mut self, node: usize) {
-        let lost = self.engine.kill(node);
-        self.nodes[node] = Arc::new(Node::new(&self.around));
-        for number in lost {
-            self.ask_again(number);
-        }
-    }
 }
 
 /// What a call from outside does on a node.
@@ -355,7 +357,7 @@ async fn act(node: &Node, happening: &Happening) -> Call {
             }
             Deed::Switch(..) => Call::Done,
         },
-        Happening::Pay(_) | Happening::Bank(_) => Call::Done,
+        Happening::Pay(_) | Happening::Bank(_) | Happening::Silence | Happening::Aftermath(_) => Call::Done,
     }
 }
 

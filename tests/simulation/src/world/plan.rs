@@ -101,6 +101,13 @@ impl Weather {
     pub(crate) const CALM: Self =
         Self { deaths: false, outages: false, moody_bank: false, deaf_receivers: false };
     const ROUGH: Self = Self { deaths: true, outages: true, moody_bank: true, deaf_receivers: true };
+    /// Only nodes die, and they die young.
+    const DEADLY: Self = Self { deaths: true, ..Self::CALM };
+
+    /// Whether whatever does not come about has a dead node for its reason.
+    pub(crate) const fn harms_only_nodes(self) -> bool {
+        self.deaths && !self.outages && !self.moody_bank
+    }
 }
 
 /// A whole plan.
@@ -165,7 +172,14 @@ impl Plan {
             deeds.push((moment(&mut dice), deed));
         }
         deeds.sort_by_key(|(at, _)| *at);
-        let weather = if dice.one_in(5) { Weather::CALM } else { Weather::ROUGH };
+        let weather = *dice.pick(&[
+            Weather::CALM,
+            Weather::DEADLY,
+            Weather::ROUGH,
+            Weather::ROUGH,
+            Weather::ROUGH,
+            Weather::ROUGH,
+        ]);
         Self { seed, weather, deeds }
     }
 

@@ -137,6 +137,10 @@ impl Decider {
             changes.work.push(alert::alert_at(payment.id(), at));
         }
         changes::put_new(&mut changes, payment, claim, due);
+        if reserved.is_some() {
+            // This node asks the rail at once. If it dies before it has the answer, another one asks.
+            changes = changes::taken(changes);
+        }
         Ok(DecidedCreation { changes, bounds, reserved })
     }
 }
@@ -248,7 +252,14 @@ impl Payment {
         state.instructions = issued.instructions;
         let expiry = terms.expires_at.map(|at| Due { at, action: DueAction::Expire });
         let has_nowhere_to_go = terms.kind == PaymentType::WithdrawalPp && state.payout.is_none();
-        let due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
+        let due = match issued.due {
+            _ if has_nowhere_to_go => expiry,
+            // Even if it expires before: only a question finds out what became of the instructions.
+            Some(question) if issued.must_be_requested => {
+                Due::earlier(Some(question), expiry).map(|due| Due { at: due.at, ..question })
+            }
+            first => Due::earlier(first, expiry),
+        };
         (Self::restore(terms, state), due)
     }
 }

@@ -9,7 +9,7 @@ use quipu_kernel::{CustomerId, PaymentId, Timestamp};
 
 use crate::{
     details::customer::Customer,
-    payment::{Due, Payment, counters::tallies, status::Status, view},
+    payment::{Due, DueAction, Payment, counters::tallies, status::Status, view},
 };
 
 /// How the commit finds the customer of a new payment.
@@ -134,14 +134,21 @@ pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
     }
 }
 
-/// The same changes, where the node that commits them does the next work at once.
+/// The same changes, where the node that commits them calls the payment's rail at once. Other work, such as
+/// an alert, stays due at its time.
 pub(crate) fn taken(mut changes: Changes) -> Changes {
     let take = |change| match change {
-        WorkChange::Put(work) => WorkChange::Take(work),
+        WorkChange::Put(work) if work.queue == Queue::SETTLEMENT && calls_rail(&work) => {
+            WorkChange::Take(work)
+        }
         other => other,
     };
     changes.work = changes.work.into_iter().map(take).collect();
     changes
+}
+
+fn calls_rail(work: &Work) -> bool {
+    [DueAction::Submit, DueAction::Ask].iter().any(|action| action.as_str() == work.action)
 }
 
 fn settlement(id: &PaymentId, due: Due) -> Work {

@@ -110,3 +110,10 @@ pub(super) fn expiry(payment: &Payment) -> Option<Due> {
     payment.status().after(payment.situation(), at_expiry(payment))?;
     Some(Due { at, action: DueAction::Expire })
 }
+/// The claim of a question. If it takes over a deposit from a node that died before it had the instructions,
+/// it comes before the first question of the rail's schedule and does not count as one.
+pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Payment) -> WorkInHand {
+    let is_taken_over = payment.awaits_instructions() && claimed.due <= payment.state().updated_at;
+    if is_taken_over { not_begun(claimed) } else { claimed.clone() }
+}
+

@@ -1,21 +1,25 @@
 //! Rails that are asked for instructions after the commit, and what happens while they answer.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
 };
 
-use quipu_kernel::{Page, StoreError};
+use quipu_commit::Queue;
+use quipu_kernel::{Page, PaymentId, StoreError};
 use serde_json::json;
 
 use super::{
-    settle::{attend, issuing},
-    world::{MockBank, START, World, bank_asked_after, creation, deposit, ready},
+    settle::{attend, issuing, later},
+    world::{MockBank, START, World, bank_asked_after, creation, deposit, ready, with},
 };
 use crate::{
-    Capacity, CreateError, CrossTenantReads as _, DueAction, Failure, Happening, Instructed, Instructions,
-    IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter, Reservation, Reserved,
-    Status, Submission, Trigger,
+    Capacity, CreateError, CrossTenantReads as _, Due, DueAction, Failure, Happening, Instructed,
+    Instructions, IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter,
+    Reservation, Reserved, Status, Submission, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
@@ -157,4 +161,106 @@ fn a_deposit_whose_call_had_no_certain_outcome_fails_if_the_rail_refuses_it_late
     let failed = attend(&world, &id);
     let code = failed.state().failure.as_ref().map(|failure| failure.code.as_str());
     assert_eq!((failed.status(), code), (Status::Failed, Some("RAIL_REJECTED")));
+}
+
+/// When a provider is asked by the usual schedule.
+const USUAL_GAPS: &[Duration] = &[Duration::from_mins(1), Duration::from_mins(5)];
+
+/// A rail that is asked by the usual schedule and makes its instructions remotely. The first call for them happens to a
+/// node that dies over it, which `dies` is set for; the second is answered.
+fn answering_the_second(dies: &Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>) -> MockBank {
+    let mut rail = bank_asked_after(USUAL_GAPS);
+    let due = Some(Due { at: later(71), action: DueAction::Ask });
+    rail.expect_issue().returning(move |_, _| IssuedInstructions {
+        due,
+        must_be_requested: true,
+        ..IssuedInstructions::default()
+    });
+    rail.expect_reserve().returning(|_| Capacity::Reserved(Reservation::Unneeded));
+    let (dies, is_alive) = (Arc::clone(dies), AtomicBool::new(true));
+    rail.expect_instruct().returning(move |_| {
+        if is_alive.swap(false, Ordering::Relaxed) {
+            dies.get().expect("a death")();
+        }
+        let details = json!({ "voucher_details": { "reference": "7", "barcode": "7", "expires_at": null } });
+        Instructed::Given(Box::new(serde_json::from_value(details).expect("instructions")))
+    });
+    rail
+}
+
+/// A deposit by redirect whose node died while it called the rail for instructions, and was found to be dead.
+fn lost_over_its_call(rail: impl FnOnce(&mut MockBank), cancelled_after: Option<u64>) -> (World, PaymentId) {
+    let dies = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
+    let mut bank = answering_the_second(&dies);
+    rail(&mut bank);
+    let mut world = World::with_rail(bank);
+    if let Some(seconds) = cancelled_after {
+        world.create = world.create.with_redirectpay_cancel_after(Duration::from_secs(seconds));
+    }
+    let store = Arc::clone(&world.store);
+    assert!(dies.set(Box::new(move || store.fails.store(true, Ordering::Relaxed))).is_ok(), "set once");
+    let redirected = with(deposit(), &json!({ "method": "redirectpay", "currency": "LKR" }));
+    let lost = ready(world.create.run(creation(&redirected)));
+    let Err(CreateError::OutcomeUnknown { id }) = lost else { panic!("it was answered: {lost:?}") };
+    world.store.fails.store(false, Ordering::Relaxed);
+    assert!(world.store.due(&id).is_some_and(|due| due.at > START), "its node asks for it");
+    let queue = world.store.queue();
+    queue.contents().release_all();
+    assert_eq!(world.store.due(&id), Some(Due { at: START, action: DueAction::Ask }));
+    let alert = queue.contents().next_due(Queue::REDIRECTPAY_ALERT);
+    assert_eq!(alert, Some(later(6 * 3_600)), "nobody alerts early");
+    (world, id)
+}
+
+#[test]
+fn a_deposit_goes_on_at_once_if_its_node_dies_over_the_call_for_its_instructions() {
+    for answer in [RailStatus::NotFound, RailStatus::Pending] {
+        let knows = answer.clone();
+        let answers = |rail: &mut MockBank| {
+            rail.expect_ask().returning(move |_| answer.clone());
+        };
+        let (world, id) = lost_over_its_call(answers, None);
+        assert!(!attend(&world, &id).awaits_instructions(), "{knows:?}");
+        assert_eq!(world.store.due(&id), Some(Due { at: later(60), action: DueAction::Ask }));
+    }
+}
+
+#[test]
+fn the_question_of_who_takes_over_a_deposit_is_no_step_of_the_schedule() {
+    let silent = |rail: &mut MockBank| {
+        rail.expect_ask().times(3).returning(|_| RailStatus::Silent);
+    };
+    let (world, id) = lost_over_its_call(silent, None);
+    for seconds in [60, 300, 300] {
+        attend(&world, &id);
+        assert_eq!(world.store.due(&id), Some(Due { at: later(seconds), action: DueAction::Ask }));
+    }
+}
+
+#[test]
+fn a_deposit_that_expired_while_its_node_was_dead_is_asked_about_and_not_sent_again() {
+    let unheard = |rail: &mut MockBank| {
+        rail.expect_ask().times(1).returning(|_| RailStatus::NotFound);
+    };
+    let (world, id) = lost_over_its_call(unheard, None);
+    world.clock.advance(86_400_000);
+    assert!(attend(&world, &id).awaits_instructions());
+    assert_eq!(attend(&world, &id).status(), Status::Cancelled);
+}
+
+#[test]
+fn a_deposit_that_expires_before_the_first_question_is_asked_about_all_the_same() {
+    let unheard = |rail: &mut MockBank| {
+        rail.expect_ask().times(1).returning(|_| RailStatus::NotFound);
+    };
+    let (world, id) = lost_over_its_call(unheard, Some(30));
+    assert!(!attend(&world, &id).awaits_instructions());
+    assert_eq!(world.store.due(&id), Some(Due { at: later(30), action: DueAction::Expire }));
+}
+
+#[test]
+fn only_what_asks_the_rail_after_the_commit_is_taken_with_it() {
+    let world = World::with_rail(issuing(DueAction::Ask));
+    world.created(&deposit());
+    assert!(!world.store.rows().commits[0].takes, "its instructions are made in the commit");
 }

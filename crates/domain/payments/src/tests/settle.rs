@@ -40,7 +40,7 @@ pub(super) fn later(seconds: u64) -> Timestamp {
     START.plus(Duration::from_secs(seconds))
 }
 
-/// A rail on which everything is due at once, by this action.
+/// A rail on which everything is due by this action: a submission at once, a question by the schedule.
 pub(super) fn issuing(action: DueAction) -> MockBank {
     issuing_asked_after(GAPS, action)
 }
@@ -48,7 +48,8 @@ pub(super) fn issuing(action: DueAction) -> MockBank {
 /// The same, asked about an open outcome after these gaps.
 fn issuing_asked_after(gaps: &'static [Duration], action: DueAction) -> MockBank {
     let mut rail = bank_asked_after(gaps);
-    let due = Some(Due { at: START, action });
+    let at = if action == DueAction::Ask { START.plus(gaps[0]) } else { START };
+    let due = Some(Due { at, action });
     rail.expect_issue().returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
     rail
 }
