@@ -151,10 +151,14 @@ async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
     assert_eq!(counts(&first), [Some(8), Some(4), Some(0), Some(4)], "{first}");
     let again = import(&gateway, &file).expect("a statement");
     assert_eq!(counts(&again), [Some(8), Some(0), Some(8), Some(0)], "{again}");
-    for (id, status) in
-        [(&deposit, "completed"), (&short, "processing"), (&paid, "completed"), (&returned, "refunded")]
-    {
-        assert_eq!(merchant.api.payment(id).await["status"], status, "{id}");
+    for (id, status, of_the_bank) in [
+        (&deposit, "completed", json!("R1")),
+        (&short, "processing", json!(null)),
+        (&paid, "completed", json!("R3")),
+        (&returned, "refunded", json!("R4")),
+    ] {
+        let view = super::seen(&gateway, id).await;
+        assert_eq!((&view["status"], &view["provider_reference"]), (&json!(status), &of_the_bank), "{id}");
     }
     assert_eq!(merchant.balance("MXN").await, (10_500, 0));
     assert_eq!(gateway.operator().get("/operator/v1/receipts?status=parked").await.ok()["total"], 4);

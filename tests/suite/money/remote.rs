@@ -6,7 +6,7 @@ use quipu_tests::{
 };
 use serde_json::{Value, json};
 
-use super::merchant_on;
+use super::{merchant_on, seen};
 
 on_both_databases!(
     instructions_come_from_the_provider,
@@ -42,6 +42,8 @@ async fn instructions_come_from_the_provider(database: Database) {
     provider.settle(id, "completed");
     merchant.wait_for(id, "completed").await;
     assert_eq!(merchant.balance("MXN").await, (1_000, 0));
+    assert_eq!(seen(&gateway, id).await["provider_reference"], "their-own-7");
+    assert_eq!(merchant.api.payment(id).await.get("provider_reference"), None, "it is for staff");
     assert_eq!(provider.unsigned_calls(), 0);
     gateway.check();
 }

@@ -8,7 +8,7 @@ use quipu_tests::{
 };
 use serde_json::{Value, json};
 
-use super::merchant_on;
+use super::{merchant_on, seen};
 
 on_both_databases!(
     a_payout_is_handed_over_once_and_whole,
@@ -35,6 +35,10 @@ async fn a_payout_is_handed_over_once_and_whole(database: Database) {
     let order = eventually("the provider to take it on", async || provider.order(&id)).await;
     assert_eq!(order.body["payout"]["bank_account"], "0000003100010000000001");
     assert_eq!((&order.body["type"], &order.body["amount"]), (&json!("withdrawal"), &json!(400)));
+    eventually("the provider's own reference to be kept", async || {
+        (seen(&gateway, &id).await["provider_reference"] == "their-own-7").then_some(())
+    })
+    .await;
     provider.settle(&id, "completed");
     merchant.wait_for(&id, "completed").await;
     assert_eq!(provider.order(&id).expect("taken on").times, 1);

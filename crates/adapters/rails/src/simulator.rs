@@ -86,6 +86,7 @@ impl Simulator {
             amount: Some(amount),
             currency: Some(payment.terms().currency),
             occurred_at: Some(payment.state().updated_at),
+            provider_reference: None,
             code: None,
             message: None,
         };

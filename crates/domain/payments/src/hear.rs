@@ -290,8 +290,12 @@ impl HearRail {
         let payment_id = payment.as_ref().map(|payment| payment.id().clone());
         let (mut changes, heard) = match (consequence, payment) {
             (Consequence::Move(triggers), Some(payment)) => {
-                let failure = Some(event.failure());
-                let happening = Happening { failure, due, ..Happening::new(at, &*self.entropy) };
+                let happening = Happening {
+                    failure: Some(event.failure()),
+                    due,
+                    provider_reference: event.provider_reference.clone(),
+                    ..Happening::new(at, &*self.entropy)
+                };
                 let moved = chain(payment, triggers, &happening);
                 (moved.map_err(|error| failed(&error.to_string()))?.changes, Heard::Applied)
             }

@@ -167,6 +167,8 @@ pub struct State {
     pub payout: Option<Payout>,
     /// The instructions for the payer.
     pub instructions: Instructions,
+    /// The rail's own identifier of it: the first one that the rail named.
+    pub provider_reference: Option<String>,
     /// How often the payment was written, including the first time. A decision that changes the payment
     /// refers to it.
     pub revision: i64,
@@ -189,6 +191,7 @@ impl State {
             failure: None,
             payout: None,
             instructions: Instructions::default(),
+            provider_reference: None,
             revision: 1,
             completed_at: None,
             updated_at: at,

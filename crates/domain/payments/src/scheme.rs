@@ -70,6 +70,7 @@ impl PlayScheme {
             rail_reference: id.as_str().to_owned(),
             amount: Some(payment.terms().amount),
             currency: Some(payment.terms().currency),
+            provider_reference: None,
             occurred_at: Some(self.clock.now()),
             code: declined.then(|| Failure::DECLINED.to_owned()),
             message: declined.then(|| "the payer declined on the scheme's page".to_owned()),

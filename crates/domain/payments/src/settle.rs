@@ -164,28 +164,35 @@ impl SettlePayment {
     ) -> Result<(), SettleError> {
         let repeated = is_repeated.then(|| not_begun(claimed));
         let asked = repeated.as_ref().map_or(0, |claim| claim.attempts);
-        match (self.call(rail, reserved, &payment, asked).await, &repeated) {
-            (Ok(Some(due)), Some(claim)) => self.put_off_as_it_stands(claim, &payment, due).await,
-            (Ok(due), _) => {
-                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
+        match self.call(rail, reserved, &payment, asked).await {
+            Ok((due, named)) => {
+                let next = match (due, &repeated) {
+                    (Some(due), Some(claim)) => self.until(claim, due),
+                    _ => changes::next(&payment, self.clock.now(), due),
+                };
+                self.keep(payment, named, next).await
             }
-            (Err(refusal), _) => self.answered(rail, claimed, &payment, refusal).await,
+            Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
         }
     }
 
     /// Calls the rail, always with the payment's own identifier, after `asked` questions about it. Returns
-    /// what is due next, or the refusal.
+    /// what is due next and the rail's own identifier, or the refusal.
     async fn call(
         &self,
         rail: &Arc<dyn Rail>,
         reserved: Reservation,
         payment: &Payment,
         asked: i32,
-    ) -> Result<Option<Due>, RailEvent> {
+    ) -> Result<(Option<Due>, Option<String>), RailEvent> {
         match reserved.submit(&**rail, payment).await {
-            Submission::Accepted { .. } | Submission::Unknown => Ok(self.next_question(rail, asked)),
+            Submission::Accepted { provider_reference } => {
+                Ok((self.next_question(rail, asked), provider_reference))
+            }
+            Submission::Unknown => Ok((self.next_question(rail, asked), None)),
             Submission::NotSent => {
-                Ok(Some(Due { at: self.clock.now().plus(CIRCUIT_OPEN_FOR), action: DueAction::Submit }))
+                let at = self.clock.now().plus(CIRCUIT_OPEN_FOR);
+                Ok((Some(Due { at, action: DueAction::Submit }), None))
             }
             Submission::Rejected(failure) => Err(RailEvent::refusal(payment, failure)),
         }
@@ -355,7 +362,7 @@ impl SettlePayment {
 
 /// The event that stands for an answer to a status question; the same answer is always the same event.
 fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
-    let Arrival { amount, currency, .. } = arrival;
+    let Arrival { amount, currency, provider_reference } = arrival;
     RailEvent {
         id: format!("asked:{}:completed:{amount}:{currency}", payment.id()),
         kind: RailEventKind::Completed,
@@ -365,6 +372,7 @@ fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
         occurred_at: None,
         code: None,
         message: None,
+        provider_reference: provider_reference.clone(),
     }
 }
 

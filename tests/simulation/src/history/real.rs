@@ -266,6 +266,7 @@ fn word(id: &PaymentId, units: i64, kind: RailEventKind, right: bool, name: u64)
         amount: Amount::new(if right { units } else { units - 1 }).ok(),
         currency: Some(MXN),
         occurred_at: None,
+        provider_reference: None,
         code: None,
         message: None,
     }

@@ -283,6 +283,7 @@ impl Bank {
             amount: units.and_then(|units| Amount::new(units).ok()),
             currency: units.map(|_| account.currency),
             occurred_at: None,
+            provider_reference: None,
             code: None,
             message: None,
         };

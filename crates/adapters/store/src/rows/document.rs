@@ -33,6 +33,8 @@ pub(crate) struct Document<'a> {
     pub(crate) redirect_scheme: Option<RedirectScheme>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<Cow<'a, Failure>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) provider_reference: Option<Cow<'a, str>>,
 }
 
 impl<'a> Document<'a> {
@@ -56,6 +58,7 @@ impl<'a> Document<'a> {
             webhook_events: events.map(|name| Cow::Borrowed(name.as_str())).collect(),
             redirect_scheme: terms.redirect_scheme,
             failure: state.failure.as_ref().map(Cow::Borrowed),
+            provider_reference: text(state.provider_reference.as_ref()),
         }
     }
 

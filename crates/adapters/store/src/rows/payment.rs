@@ -105,6 +105,7 @@ impl PaymentRow {
             failure: document.failure.map(Cow::into_owned),
             payout: document.payout.map(Cow::into_owned),
             instructions: document.instructions.into_owned(),
+            provider_reference: owned(document.provider_reference),
             revision: self.revision,
             completed_at: self.completed_at.map(Timestamp::from_millis),
             updated_at: Timestamp::from_millis(self.updated_at),

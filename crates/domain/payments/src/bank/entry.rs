@@ -10,7 +10,7 @@ use quipu_merchants::Direction;
 
 use crate::{
     details::kind::PaymentType,
-    rail::event::{RailEvent, RailEventKind},
+    rail::event::{RailEvent, RailEventKind, provider_reference},
 };
 
 /// A booked movement on an account.
@@ -117,6 +117,7 @@ impl BankEntry {
             occurred_at: None,
             code: None,
             message: self.return_reason.clone(),
+            provider_reference: provider_reference(&self.reference),
         }
     }
 }

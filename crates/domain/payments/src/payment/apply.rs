@@ -28,12 +28,14 @@ pub struct Happening<'a> {
     pub refund: Option<Amount>,
     /// The amount that arrived instead of the agreed one, and the fee on it, if a person accepts that.
     pub received: Option<(Amount, Minor)>,
+    /// The rail's own identifier of the payment, if the rail reported the move and named one.
+    pub provider_reference: Option<String>,
 }
 
 impl<'a> Happening<'a> {
     /// A move at `at`, without further circumstances.
     pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
-        Self { at, entropy, failure: None, due: None, refund: None, received: None }
+        Self { at, entropy, failure: None, due: None, refund: None, received: None, provider_reference: None }
     }
 }
 
@@ -71,13 +73,14 @@ impl Payment {
             Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,
             _ => NotMoved::NoSuchMove { status: from, trigger },
         })?;
-        let Happening { at, entropy, failure, due, refund, received } = happening;
+        let Happening { at, entropy, failure, due, refund, received, provider_reference } = happening;
         let (terms, mut state) = self.into_parts();
 
         if let Some((amount, fee)) = received {
             state.received_amount = Some(amount);
             state.fee = fee;
         }
+        state.provider_reference = state.provider_reference.or(provider_reference);
         state.refund_by(&terms, trigger, refund)?;
         let postings = postings(&terms, &state, trigger, refund)?;
         state.status = next;

@@ -118,10 +118,31 @@ pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
     save(changes, Some(from), Payment::restore(terms, state));
 }
 
-/// A change that only sets the next thing to do with a payment.
+/// Saves a payment whose rail has `named` its own identifier of it, with the next revision. A payment whose rail has
+/// named one before, or none, is only expected to stand as it was read.
+pub(crate) fn put_named(changes: &mut Changes, payment: Payment, named: Option<String>) {
+    if named.is_none() || payment.state().provider_reference.is_some() {
+        changes.expects.push(as_it_stands(&payment));
+        return;
+    }
+    let (terms, mut state) = payment.into_parts();
+    let from = state.revision;
+    state.revision += 1;
+    state.provider_reference = named;
+    changes.payment_id = Some(terms.id.clone());
+    save(changes, Some(from), Payment::restore(terms, state));
+}
+
+/// A change that only sets the next thing to do with a payment as it was read.
 pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
-    let mut changes = Changes::new(payment.terms().tenant, at);
+    let mut changes = next(payment, at, due);
     changes.expects.push(as_it_stands(payment));
+    changes
+}
+
+/// A change that only sets the next thing to do with a payment.
+pub(crate) fn next(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
+    let mut changes = Changes::new(payment.terms().tenant, at);
     changes.work.push(next_work(payment.id(), due));
     changes
 }

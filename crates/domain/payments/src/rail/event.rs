@@ -10,6 +10,8 @@ const MOST_IN_NAME: usize = 255;
 /// The most characters of a code and of a message.
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
+/// The most characters kept of a rail's own identifier of a payment.
+const MOST_IN_PROVIDER_REFERENCE: usize = 140;
 
 wire_names! {
     /// The kind of event at the rail.
@@ -43,6 +45,8 @@ pub struct RailEvent {
     pub code: Option<String>,
     /// The reason in words, for a person.
     pub message: Option<String>,
+    /// The rail's own identifier of the payment, for people who speak with the rail's staff.
+    pub provider_reference: Option<String>,
 }
 
 impl RailEvent {
@@ -57,6 +61,7 @@ impl RailEvent {
             occurred_at: None,
             code: Some(failure.code),
             message: Some(failure.message),
+            provider_reference: None,
         }
     }
 
@@ -96,6 +101,7 @@ impl RailEvent {
                 occurred_at,
                 code: code.map(str::to_owned),
                 message: message.map(str::to_owned),
+                provider_reference: body["provider_reference"].as_str().and_then(provider_reference),
             })
         };
         event().filter(|_| problems.is_empty()).ok_or(problems)
@@ -112,6 +118,13 @@ impl RailEvent {
             message: self.message.clone().unwrap_or_else(|| usual.to_owned()),
         }
     }
+}
+
+/// A rail's own identifier as it is kept: printable characters only, at most 140. Nothing depends on it, so that one
+/// of another form is no reason to refuse what comes with it.
+pub(crate) fn provider_reference(text: &str) -> Option<String> {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_IN_PROVIDER_REFERENCE).collect();
+    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
@@ -132,6 +145,20 @@ mod tests {
         let event = RailEvent::parse(&completed()).expect("valid");
         assert_eq!((event.kind, event.amount.map(Amount::get)), (RailEventKind::Completed, Some(100_000)));
         assert_eq!(event.currency, Some(Currency::MXN));
+    }
+
+    #[test]
+    fn the_rails_own_identifier_is_kept_as_far_as_it_is_one() {
+        let named = |given: Value| {
+            let mut body = completed();
+            body["provider_reference"] = given;
+            RailEvent::parse(&body).expect("no reason to refuse it").provider_reference
+        };
+        assert_eq!(named(json!("A-\u{7}1")), Some("A-1".to_owned()));
+        assert_eq!(named(json!("x".repeat(200))), Some("x".repeat(140)));
+        for none in [json!(null), json!(""), json!(7), json!({})] {
+            assert_eq!(named(none.clone()), None, "{none}");
+        }
     }
 
     #[test]

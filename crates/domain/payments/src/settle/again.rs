@@ -6,6 +6,7 @@ use quipu_commit::{Changes, WorkChange, WorkInHand};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
+    act::{Decided, act},
     error::SettleError,
     payment::{Due, DueAction, Payment, changes},
     rail::Rail,
@@ -84,8 +85,33 @@ impl SettlePayment {
         self.commit_unless_stale(changes).await
     }
 
+    /// Commits what comes `next` with the rail's own identifier of the payment, if the rail `named` one. If the
+    /// payment has changed meanwhile, whoever changed it said what comes next, and only the identifier is kept.
+    pub(super) async fn keep(
+        &self,
+        payment: Payment,
+        named: Option<String>,
+        next: Changes,
+    ) -> Result<(), SettleError> {
+        let (tenant, id) = (payment.terms().tenant, payment.id().clone());
+        let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
+        let mut next = Some(next);
+        let decide = |found: Option<Payment>| {
+            let Some(payment) = found else { return Ok(Decided::Stay(())) };
+            let next = next.take();
+            let is_news = named.is_some() && payment.state().provider_reference.is_none();
+            if next.is_none() && !is_news {
+                return Ok(Decided::Stay(()));
+            }
+            let mut changes = next.unwrap_or_else(|| Changes::new(tenant, self.clock.now()));
+            changes::put_named(&mut changes, payment, named.clone());
+            Ok(Decided::change(changes, ()))
+        };
+        act(&*self.commit, Some(Some(payment)), read, decide).await
+    }
+
     /// A single change: the claimed work is put off, with the attempts of the claim.
-    fn until(&self, claimed: &WorkInHand, due: Due) -> Changes {
+    pub(super) fn until(&self, claimed: &WorkInHand, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
@@ -96,6 +122,13 @@ impl SettlePayment {
 /// The claim of work that could not be begun, without counting this attempt.
 pub(super) fn not_begun(claimed: &WorkInHand) -> WorkInHand {
     WorkInHand { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
+}
+
+/// The claim of a question. If it takes over a deposit from a node that died before it had the instructions,
+/// it comes before the first question of the rail's schedule and does not count as one.
+pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Payment) -> WorkInHand {
+    let is_taken_over = payment.awaits_instructions() && claimed.due <= payment.state().updated_at;
+    if is_taken_over { not_begun(claimed) } else { claimed.clone() }
 }
 
 /// How long a withdrawal is put off when its rail has no room.
@@ -110,10 +143,3 @@ pub(super) fn expiry(payment: &Payment) -> Option<Due> {
     payment.status().after(payment.situation(), at_expiry(payment))?;
     Some(Due { at, action: DueAction::Expire })
 }
-/// The claim of a question. If it takes over a deposit from a node that died before it had the instructions,
-/// it comes before the first question of the rail's schedule and does not count as one.
-pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Payment) -> WorkInHand {
-    let is_taken_over = payment.awaits_instructions() && claimed.due <= payment.state().updated_at;
-    if is_taken_over { not_begun(claimed) } else { claimed.clone() }
-}
-

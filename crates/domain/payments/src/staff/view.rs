@@ -10,11 +10,12 @@ use crate::{
     payment::{Payment, decision::ManualDecision, refund::Refund, view::PaymentRecord},
 };
 
-/// A payment: the merchant's record, its tenant and its rail.
+/// A payment: the merchant's record, its tenant, its rail, and the rail's own identifier of it.
 pub fn operator_record(payment: &Payment) -> Value {
     let mut record = serde_json::to_value(PaymentRecord::of(payment)).unwrap_or_default();
     record["merchant_id"] = json!(payment.terms().tenant.merchant());
     record["rail"] = json!(payment.terms().rail);
+    record["provider_reference"] = json!(payment.state().provider_reference);
     record
 }
 

@@ -18,6 +18,7 @@ fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
         amount: Some(amount(units)),
         currency: Some(currency),
         occurred_at: None,
+        provider_reference: None,
         code: None,
         message: None,
     }

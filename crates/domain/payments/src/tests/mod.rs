@@ -15,6 +15,7 @@ mod instruct;
 mod keyed_creation;
 mod methods;
 mod movements;
+mod named;
 mod overtaken;
 mod payout;
 mod receipts;

@@ -39,6 +39,7 @@ fn event(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Rail
         amount: Some(payment.terms().amount),
         currency: Some(payment.terms().currency),
         occurred_at: None,
+        provider_reference: None,
         code: None,
         message: None,
     }

@@ -28,6 +28,7 @@ fn money(reference: &str, units: i64, name: &str) -> RailEvent {
         amount: Some(amount(units)),
         currency: Some(Currency::MXN),
         occurred_at: None,
+        provider_reference: None,
         code: None,
         message: None,
     }

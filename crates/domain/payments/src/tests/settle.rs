@@ -229,6 +229,7 @@ fn a_rail_that_has_more_to_report_is_asked_again_when_it_says() {
             amount: Some(payment.terms().amount),
             currency: Some(payment.terms().currency),
             occurred_at: None,
+            provider_reference: None,
             code: None,
             message: None,
         };

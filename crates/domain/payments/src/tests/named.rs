@@ -1,0 +1,84 @@
+//! The rail's own identifier of a payment.
+
+use std::sync::{Arc, OnceLock};
+
+use quipu_kernel::Currency;
+
+use super::{
+    settle::{attend, issuing, withdrawal_on},
+    world::{START, World, amount, deposit, ready},
+};
+use crate::{
+    Arrival, DueAction, Happening, HearRail, Heard, RailEvent, RailEventKind, RailStatus, Status, Submission,
+    Trigger, operator_record,
+};
+
+fn accepted(name: Option<&str>) -> Submission {
+    Submission::Accepted { provider_reference: name.map(str::to_owned) }
+}
+
+fn arrived(units: i64, name: &str) -> RailStatus {
+    let provider_reference = Some(name.to_owned());
+    RailStatus::Completed(Arrival { amount: amount(units), currency: Currency::MXN, provider_reference })
+}
+
+#[test]
+fn the_first_name_that_a_rail_gives_a_withdrawal_is_kept_and_shown_to_staff() {
+    for (first, kept) in [(Some("A-1"), "A-1"), (None, "B-2")] {
+        let mut rail = issuing(DueAction::Submit);
+        rail.expect_submit().times(1).returning(move |_| accepted(first));
+        rail.expect_ask().times(1).returning(|_| arrived(50_000, "B-2"));
+        let (world, id) = withdrawal_on(rail);
+        let submitted = attend(&world, &id);
+        assert_eq!((submitted.status(), submitted.state().version), (Status::Processing, 2));
+        assert_eq!(submitted.state().provider_reference.as_deref(), first);
+        assert_eq!(world.store.rows().commits[2].saves, first.is_some(), "only a name is a reason to write");
+        assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+        let completed = attend(&world, &id);
+        assert_eq!(completed.status(), Status::Completed);
+        assert_eq!(operator_record(&completed)["provider_reference"], kept);
+    }
+}
+
+#[test]
+fn the_name_of_a_withdrawal_that_moved_while_its_rail_was_called_is_kept_all_the_same() {
+    let moves = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
+    let mut rail = issuing(DueAction::Submit);
+    let at_call = Arc::clone(&moves);
+    rail.expect_submit().times(1).returning(move |_| {
+        at_call.get().expect("a move")();
+        accepted(Some("A-1"))
+    });
+    let (world, id) = withdrawal_on(rail);
+    let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
+    let confirm = move || {
+        let how = Happening::new(START, &*entropy);
+        store.intrude(store.payment(&subject).apply(Trigger::Confirm, how).expect("a move").changes);
+    };
+    assert!(moves.set(Box::new(confirm)).is_ok(), "set once");
+    let completed = attend(&world, &id);
+    assert_eq!((completed.status(), world.store.due(&id)), (Status::Completed, None));
+    assert_eq!(completed.state().provider_reference.as_deref(), Some("A-1"));
+}
+
+#[test]
+fn a_callback_may_name_a_deposit() {
+    let world = World::new();
+    let payment = world.created(&deposit());
+    let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
+    let event = RailEvent {
+        id: "evt-1".to_owned(),
+        kind: RailEventKind::Completed,
+        rail_reference: payment.id().as_str().to_owned(),
+        amount: Some(payment.terms().amount),
+        currency: Some(payment.terms().currency),
+        occurred_at: None,
+        code: None,
+        message: None,
+        provider_reference: Some("C-3".to_owned()),
+    };
+    let hear = HearRail::new(store.clone(), store, clock, entropy);
+    assert_eq!(ready(hear.run(&payment.terms().rail, &event)).expect("heard"), Heard::Applied);
+    let completed = world.store.payment(payment.id());
+    assert_eq!(completed.state().provider_reference.as_deref(), Some("C-3"));
+}
