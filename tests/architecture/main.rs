@@ -63,7 +63,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
 /// What every domain crate may use.
 const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
 
-/// Implementations of the domain's ports. None of them sees another.
+/// Implementations of the domain's ports, and readers of what comes from outside. None of them sees another.
 const ADAPTERS: &[&str] = &[
     "quipu-http",
     "quipu-store",
@@ -72,6 +72,7 @@ const ADAPTERS: &[&str] = &[
     "quipu-bankfiles",
     "quipu-delivery",
     "quipu-attachments",
+    "quipu-configuration",
 ];
 
 /// Histories in memory: they use the domain crates and nothing else of ours. Adapters use them in tests only.
@@ -147,7 +148,9 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
             "quipu" => ADAPTERS,
             "quipu-tests" => &["quipu-store", "quipu-rails"],
             // Who parses untrusted input.
-            FUZZING => &["quipu-http", "quipu-rails", "quipu-bankfiles", "quipu-attachments"],
+            FUZZING => {
+                &["quipu-http", "quipu-rails", "quipu-bankfiles", "quipu-attachments", "quipu-configuration"]
+            }
             _ => &[],
         };
         for adapter in ADAPTERS {

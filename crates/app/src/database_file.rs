@@ -3,8 +3,7 @@
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _};
 
 use anyhow::{Context as _, Result, bail};
-
-use crate::config::Settings;
+use quipu_configuration::Settings;
 
 /// Makes the file, unless it exists, readable by its owner only: it contains data about customers, and its
 /// folder may be older than the gateway. SQLite's files beside it get the same mode.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use quipu_configuration::{LogFormat, Settings};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{
     Layer as _,
@@ -19,10 +20,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{
-    config::{LogFormat, Settings},
-    traces::Traces,
-};
+use crate::traces::Traces;
 
 /// How long dropping [`Logging`] takes at most, if nobody reads standard error: `tracing_appender` says so.
 pub(crate) const END: Duration = Duration::from_millis(1_100);

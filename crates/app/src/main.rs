@@ -2,7 +2,6 @@
 
 mod attention;
 mod cli;
-mod config;
 mod data_folder;
 mod database_file;
 mod descriptors;

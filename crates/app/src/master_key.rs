@@ -1,10 +1,11 @@
 //! Finds the master key.
 
 use anyhow::{Context, Result, bail};
+use quipu_configuration::Settings;
 use quipu_kernel::Secret;
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key};
 
-use crate::{config::Settings, data_folder::DataFolder};
+use crate::data_folder::DataFolder;
 
 const FILE: &str = "master.key";
 
@@ -59,7 +60,7 @@ mod tests {
     use crate::data_folder::tests::Scratch;
 
     fn settings(scratch: &Scratch) -> Settings {
-        Settings::of_defaults(&scratch.0)
+        Settings::of_file(b"", Some(&scratch.0)).expect("defaults are valid")
     }
 
     #[test]

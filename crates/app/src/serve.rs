@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use quipu_configuration::{LogFormat, Settings};
 use quipu_delivery::Dispatcher;
 use quipu_http::{HttpSettings, KeyUses, Server, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
@@ -17,7 +18,6 @@ use quipu_signing::Keyring;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 
 use crate::{
-    config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
     database_file,
     descriptors::Descriptors,
@@ -369,13 +369,11 @@ fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
     fn periods_that_do_not_go_together_are_told() {
-        let mut settings = Settings::of_defaults(Path::new("data"));
+        let mut settings = Settings::of_file(b"", None).expect("defaults are valid");
         assert_eq!(warnings(&settings).count(), 0);
         settings.redirectpay_cancel_after = settings.redirectpay_alert_after;
         assert!(warnings(&settings).eq([

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
+use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files, S3Settings};
 use quipu_commit::{Commit, NewsDesk, UsedKeys, WorkQueue};
+use quipu_configuration::{FilesAt, Provider, Settings, WebhookSettings};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
 use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
@@ -26,10 +27,7 @@ use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
 use tokio::runtime::Handle;
 
-use crate::{
-    attention::LoudAttention,
-    config::{FilesAt, Provider, Settings, WebhookSettings},
-};
+use crate::attention::LoudAttention;
 
 /// The parts that every command needs: the database, the keys, the clock and the source of randomness.
 #[derive(Clone)]
@@ -352,7 +350,13 @@ fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileSto
             Arc::new(opened.with_context(|| format!("attachments_url: {}", folder.display()))?)
         }
         FilesAt::Bucket { bucket, prefix } => {
-            let settings = settings.attachments.s3(bucket, prefix);
+            let settings = S3Settings {
+                bucket: bucket.clone(),
+                prefix: prefix.clone(),
+                endpoint: settings.attachments.endpoint.clone(),
+                region: settings.attachments.region.clone(),
+                credentials: settings.attachments.credentials.clone(),
+            };
             Arc::new(S3Files::connect(&settings, entropy).context("attachments_url")?)
         }
     })

@@ -6,8 +6,8 @@ use std::{
     sync::LazyLock,
 };
 
-use quipu_http::{Network, forwarded_client, read_form, read_token};
-use quipu_kernel::{Currency, PaymentId, Secret, Timestamp};
+use quipu_http::{forwarded_client, read_form, read_token};
+use quipu_kernel::{Currency, Network, PaymentId, Secret, Timestamp};
 use quipu_merchants::{Method, Scopes};
 use quipu_payments::{Draft, InvalidDraft};
 use quipu_signing::{ApiKey, Keyring, SignatureClaim, SignatureHeaders, WebhookSecret};

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use quipu_configuration::Settings;
 use quipu_kernel::MerchantId;
 use quipu_merchants::{AuditFilter, Staff as _};
 
@@ -11,7 +12,6 @@ use super::{
     part::{self, Between, Part},
     session, values,
 };
-use crate::config::Settings;
 
 /// Which lines of the audit log.
 #[derive(Debug, Args)]

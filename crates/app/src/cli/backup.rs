@@ -4,13 +4,13 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use quipu_configuration::{FilesAt, LogFormat, Settings};
 use quipu_ledger::LedgerReads;
 use serde_json::json;
 use tokio::runtime::Handle;
 
 use super::{answer, database::report, session};
 use crate::{
-    config::{FilesAt, LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
     database_file, logging, wire,
 };

@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+use quipu_configuration::Settings;
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
 use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::{answer, bank_import, session, values};
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

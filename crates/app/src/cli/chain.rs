@@ -5,6 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
+use quipu_configuration::{LogFormat, Settings};
 use quipu_kernel::{Environment, MerchantId, Page};
 use quipu_ledger::{Book, Chain, ChainHash, Chains, Head};
 use serde::Deserialize;
@@ -12,10 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::session;
-use crate::{
-    config::{LogFormat, Settings},
-    database_file, logging, wire,
-};
+use crate::{database_file, logging, wire};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

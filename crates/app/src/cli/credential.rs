@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
+use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, CallerBook as _, HmacCredential};
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
-use crate::config::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

@@ -3,16 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use quipu_configuration::{LogFormat, Settings};
 use quipu_ledger::{CheckReport, LedgerReads};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::{answer, session};
-use crate::{
-    config::{LogFormat, Settings},
-    data_folder::DataFolder,
-    database_file, logging, wire,
-};
+use crate::{data_folder::DataFolder, database_file, logging, wire};
 
 /// Applies the missing migrations and prints their names. With `existing` it makes no database.
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

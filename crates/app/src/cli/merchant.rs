@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
@@ -22,10 +23,7 @@ use super::{
     part::{self, Between, Part},
     session, values,
 };
-use crate::{
-    config::Settings,
-    wire::{self, Foundation},
-};
+use crate::wire::{self, Foundation};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

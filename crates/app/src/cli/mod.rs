@@ -29,10 +29,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use quipu_configuration::Settings;
 use quipu_http::Readers;
 
 pub(crate) use self::answer::Unanswered;
-use crate::{config::Settings, serve};
+use crate::serve;
 
 /// Quipu, a payment gateway for merchants.
 #[derive(Debug, Parser)]

@@ -4,15 +4,13 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
+use quipu_configuration::{Settings, duration};
 use quipu_kernel::Page;
 use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Period, Role, Staff as _};
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
-use crate::{
-    config::{Settings, duration},
-    wire::Foundation,
-};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::MerchantId;
 use quipu_merchants::{Accent, Actor, MerchantPage, PageStore};
 use quipu_pages::redraw;
@@ -14,7 +15,7 @@ use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

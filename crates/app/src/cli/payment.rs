@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
@@ -17,7 +18,7 @@ use super::{
     part::{self, Between, Part},
     session, values,
 };
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

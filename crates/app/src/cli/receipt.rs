@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use quipu_configuration::Settings;
 use quipu_kernel::{MerchantId, PaymentId};
 use quipu_payments::{
     CrossTenantReads, ReceiptFilter, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt,
@@ -14,7 +15,7 @@ use super::{
     part::{self, Between, Part},
     session, values,
 };
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use quipu_configuration::{LogFormat, Settings};
 use quipu_kernel::{MerchantId, Problems};
 use quipu_merchants::{DirectoryError, Merchant, Merchants as _};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use tokio::runtime::Handle;
 
 use super::table;
 use crate::{
-    config::{LogFormat, Settings},
     data_folder::DataFolder,
     database_file, logging,
     master_key::{self, Start},

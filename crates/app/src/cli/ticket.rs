@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, PaymentId};
 use quipu_merchants::{Actor, Period};
 use quipu_tickets::{
@@ -22,10 +23,7 @@ use super::{
     part::{self, Between, Part},
     session, values,
 };
-use crate::{
-    config::Settings,
-    wire::{self, Foundation},
-};
+use crate::wire::{self, Foundation};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

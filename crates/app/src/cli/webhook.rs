@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, Period};
 use quipu_webhooks::{CreateEndpoint, EndpointDraft, EndpointView, Endpoints, Source};
@@ -19,7 +20,7 @@ use super::{
     part::{self, Part},
     session, values,
 };
-use crate::{config::Settings, wire::Foundation};
+use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

@@ -20,6 +20,7 @@ mod ports;
 mod route;
 mod route_list;
 mod scope;
+mod usual_limits;
 
 pub use api_key::{ApiKeyRecord, KeyEnvelope, NewApiKey, RateLimits};
 pub use audit::{Actor, AuditRecord};
@@ -44,3 +45,4 @@ pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
 pub use route_list::{MANUAL_RAIL, SIMULATOR_RAIL, is_payment_uri, parse_routes};
 pub use scope::{Scope, Scopes};
+pub use usual_limits::UsualLimits;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use actix_web::rt::net::TcpStream;
-use quipu_kernel::{Clock, Entropy};
+use quipu_kernel::{Clock, Entropy, Network};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -25,7 +25,7 @@ use super::{
     refusal,
     stall::Stall,
 };
-use crate::proxies::{Network, is_trusted, subscriber};
+use crate::proxies::{is_trusted, subscriber};
 
 /// The most unsent bytes of an answer that the system buffers.
 const UNSENT: u32 = 128 * 1024;

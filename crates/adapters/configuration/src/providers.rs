@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use quipu_kernel::Secret;
 
-use super::{reader::Reader, values};
+use crate::{key, reader::Reader, values};
 
 /// An external provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Provider {
+pub struct Provider {
     /// Its name, which routes (as `http:<name>`) and callbacks use.
-    pub(crate) name: String,
+    pub name: String,
     /// Its address.
-    pub(crate) url: String,
+    pub url: String,
     /// The secret that signs calls in both directions.
-    pub(crate) secret: Secret,
+    pub secret: Secret,
 }
 
 /// The default gaps between questions about an unknown outcome.
@@ -22,16 +22,16 @@ const QUESTIONS: [Duration; 4] =
     [Duration::from_mins(1), Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
 
 /// The gaps between questions about an open outcome.
-pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
+pub(crate) fn questions(from: &mut Reader) -> Vec<Duration> {
     from.take("rails.status_schedule", values::questions).unwrap_or_else(|| QUESTIONS.to_vec())
 }
 
 /// The providers, in the order of their names. A provider without an address or a secret is a problem.
-pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
+pub(crate) fn providers(from: &mut Reader) -> Vec<Provider> {
     let mut named: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (key, text) in from.take_below("rails.http.", ["rails.http.NAME.url", "rails.http.NAME.secret"]) {
-        let Some((name, member)) = key.split_once('.') else {
-            from.problem(format!("rails.http.{key} must be a table with url and secret"));
+        let (name, Some(member)) = key::first(&key) else {
+            from.problem(format!("rails.http.{key}"), "must be a table with url and secret");
             continue;
         };
         named.entry(name.to_owned()).or_default().insert(member.to_owned(), text);
@@ -40,31 +40,30 @@ pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
 }
 
 fn provider(from: &mut Reader, name: String, mut members: BTreeMap<String, String>) -> Option<Provider> {
+    let own = format!("rails.http.{name}");
     if !is_name(&name) {
-        return told(
-            from,
-            format!("rails.http.{name}: the name must be 1 to 40 of the characters a-z, 0-9, - and _"),
-        );
+        from.problem(own, "must have a name of 1 to 40 of the characters a-z, 0-9, - and _");
+        return None;
     }
     let (url, secret) = (members.remove("url"), members.remove("secret"));
     for member in members.keys() {
-        from.problem(format!("rails.http.{name}.{member} is not a known key"));
+        from.problem(format!("{own}.{member}"), "is not a known key");
     }
     let url = match url.as_deref().map(values::web_url) {
         Some(Ok(url)) => Some(url),
-        Some(Err(expected)) => told(from, format!("rails.http.{name}.url must be {expected}")),
-        None => told(from, format!("rails.http.{name}.url is missing: where the provider is")),
+        Some(Err(expected)) => told(from, &own, "url", &format!("must be {expected}")),
+        None => told(from, &own, "url", "is missing: where the provider is"),
     };
     let secret = match secret.as_deref().map(quipu_signing::WebhookSecret::parse) {
         Some(Ok(secret)) => Some(secret.secret().clone()),
-        Some(Err(wrong)) => told(from, format!("rails.http.{name}.secret {wrong}")),
-        None => told(from, format!("rails.http.{name}.secret is missing: what signs both ways, whsec_…")),
+        Some(Err(wrong)) => told(from, &own, "secret", &wrong.to_string()),
+        None => told(from, &own, "secret", "is missing: what signs both ways, whsec_…"),
     };
     Some(Provider { url: url?, secret: secret?, name })
 }
 
-fn told<T>(from: &mut Reader, problem: String) -> Option<T> {
-    from.problem(problem);
+fn told<T>(from: &mut Reader, provider: &str, member: &str, what: &str) -> Option<T> {
+    from.problem(format!("{provider}.{member}"), what);
     None
 }
 
@@ -109,7 +108,8 @@ mod tests {
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
             ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a known key"),
             ("[rails.http]\nurl = 'x'", "rails.http.url must be a table"),
-            ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "rails.http.A B: the name must be"),
+            ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "rails.http.\"A B\" must have a name of"),
+            ("[rails.http.'a.b']\nurl = 'x'\nsecret = 'x'", "rails.http.\"a.b\" must have a name of"),
         ] {
             let told = read(file, &[]).expect_err("refused");
             assert!(told.contains(problem), "{told}");

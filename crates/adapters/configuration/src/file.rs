@@ -1,4 +1,4 @@
-//! The configuration file: which one is read, and its text. Only an absent file counts as none; one that is
+//! The configuration file: which one is read, and what it says. Only an absent file counts as none; one that is
 //! there and cannot be read stops the start, since its keys would have their defaults otherwise.
 
 use std::{
@@ -7,22 +7,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use toml::de::DeTable;
+
+use crate::refused::Refused;
 
 /// The file that is read if none is named and the working folder has one.
-const USUAL_FILE: &str = "quipu.toml";
+pub(crate) const USUAL_FILE: &str = "quipu.toml";
 
 /// A configuration file that was read.
-pub(super) struct ConfigFile {
-    /// Its path, which errors name.
-    pub(super) path: PathBuf,
-    /// Its text, without a byte order mark.
-    pub(super) text: String,
+pub(crate) struct ConfigFile {
+    path: PathBuf,
+    text: String,
 }
 
 impl ConfigFile {
     /// The named file, which must exist, or else `quipu.toml` of the working folder, if there is one.
-    pub(super) fn find(named: Option<&Path>) -> Result<Option<Self>> {
+    pub(crate) fn find(named: Option<&Path>) -> Result<Option<Self>, Refused> {
         match named {
             Some(path) => Self::read(path).map(Some),
             None => Self::read_if_there(Path::new(USUAL_FILE)),
@@ -30,23 +30,37 @@ impl ConfigFile {
     }
 
     /// A link that leads nowhere is there, and cannot be read.
-    fn read_if_there(path: &Path) -> Result<Option<Self>> {
+    fn read_if_there(path: &Path) -> Result<Option<Self>, Refused> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             _ => Self::read(path).map(Some),
         }
     }
 
-    fn read(path: &Path) -> Result<Self> {
-        let shown = path.display();
+    fn read(path: &Path) -> Result<Self, Refused> {
         if path.is_dir() {
-            bail!("{shown} is a folder, not a configuration file");
+            return Err(Refused::Folder(path.to_owned()));
         }
-        let bytes = fs::read(path).with_context(|| format!("{shown} cannot be read"))?;
+        let read = fs::read(path);
+        let bytes = read.map_err(|source| Refused::Unreadable { path: path.to_owned(), source })?;
+        Self::of_bytes(path, bytes)
+    }
+
+    /// The file at a path, which has these bytes. A byte order mark is no part of its text.
+    pub(crate) fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Refused> {
         // The error of the conversion has the bytes, which may contain a secret.
-        let text = String::from_utf8(bytes).map_err(|_| anyhow!("{shown} must be UTF-8"))?;
-        let text = text.trim_start_matches('\u{feff}').to_owned();
-        Ok(Self { path: path.to_owned(), text })
+        let text = String::from_utf8(bytes).map_err(|_| Refused::NotUtf8(path.to_owned()))?;
+        Ok(Self { path: path.to_owned(), text: text.trim_start_matches('\u{feff}').to_owned() })
+    }
+
+    /// Its tables. What is told of a mistake is its place and the reason: the line may contain a secret.
+    pub(crate) fn tables(&self) -> Result<DeTable<'_>, Refused> {
+        let parsed = DeTable::parse(&self.text).map_err(|error| {
+            let end = error.span().map_or(self.text.len(), |span| span.start.min(self.text.len()));
+            let line = 1 + self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count();
+            Refused::NotToml { file: self.path.clone(), line, reason: error.message().to_owned() }
+        });
+        parsed.map(toml::Spanned::into_inner)
     }
 }
 
@@ -58,7 +72,7 @@ mod tests {
 
     /// What is told about a file, whether it was named or is the usual one.
     fn refusals(path: &Path) -> [String; 2] {
-        let refused = |read: Result<()>| format!("{:#}", read.expect_err("it cannot be read"));
+        let refused = |read: Result<(), Refused>| read.expect_err("it cannot be read").to_string();
         [refused(ConfigFile::read(path).map(drop)), refused(ConfigFile::read_if_there(path).map(drop))]
     }
 
@@ -85,7 +99,7 @@ mod tests {
         fs::write(folder.path().join("quipu.toml"), "").expect("written");
         let path = folder.path().join("quipu");
         assert!(ConfigFile::read_if_there(&path).expect("none").is_none());
-        let told = format!("{:#}", ConfigFile::find(Some(&path)).map(drop).expect_err("it is absent"));
+        let told = ConfigFile::find(Some(&path)).map(drop).expect_err("it is absent").to_string();
         assert!(told.contains("quipu cannot be read"), "{told}");
     }
 
@@ -97,5 +111,12 @@ mod tests {
             fs::write(&path, written).expect("written");
             assert_eq!(ConfigFile::read(&path).expect("read").text, "listen = 'x'");
         }
+    }
+
+    #[test]
+    fn a_mistake_is_told_by_its_line() {
+        let file = ConfigFile::of_bytes(Path::new("quipu.toml"), b"listen = 'x'\n[log\nlevel = 1".into());
+        let refused = file.expect("UTF-8").tables().map(drop).expect_err("no TOML").to_string();
+        assert!(refused.starts_with("quipu.toml: line 2: "), "{refused}");
     }
 }

@@ -5,38 +5,48 @@ use std::{
     time::Duration,
 };
 
-use quipu_attachments::S3Settings;
 use quipu_kernel::Secret;
 
-use super::{
+use crate::{
     reader::Reader,
     values::{self, Expected},
 };
 
 /// A place where files are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum FilesAt {
+pub enum FilesAt {
     /// A folder of this machine.
     Folder(PathBuf),
-    /// A bucket, and the prefix of its keys.
-    Bucket { bucket: String, prefix: String },
+    /// A bucket of S3.
+    Bucket {
+        /// Its name.
+        bucket: String,
+        /// The prefix of its keys, without a slash at its end; may be empty.
+        prefix: String,
+    },
 }
 
 /// The keys `attachments_url` and `attachments.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Attachments {
-    pub(crate) at: FilesAt,
-    pub(crate) upload_expires_in: Duration,
-    pub(crate) download_expires_in: Duration,
+pub struct Attachments {
+    /// Where files are kept.
+    pub at: FilesAt,
+    /// How long a link for sending a file is valid.
+    pub upload_expires_in: Duration,
+    /// How long a link for fetching a file is valid.
+    pub download_expires_in: Duration,
     /// The highest rate of all uploads to a folder together.
-    pub(crate) bytes_per_second: u64,
-    endpoint: Option<String>,
-    region: String,
-    credentials: Option<(String, Secret)>,
+    pub bytes_per_second: u64,
+    /// The address of the server of a bucket, if it is not Amazon's own.
+    pub endpoint: Option<String>,
+    /// The region of a bucket.
+    pub region: String,
+    /// The identifier and the secret of the key to a bucket. `None` means those of the machine.
+    pub credentials: Option<(String, Secret)>,
 }
 
 impl Attachments {
-    pub(super) fn read(from: &mut Reader, data_dir: &Path) -> Self {
+    pub(crate) fn read(from: &mut Reader, data_dir: &Path) -> Self {
         let in_data_dir = || FilesAt::Folder(data_dir.join("attachments"));
         let mut link = |key, usual| from.take(key, link_lifetime).unwrap_or(usual);
         let upload_expires_in = link("attachments.upload_expires_in", Duration::from_mins(10));
@@ -44,10 +54,11 @@ impl Attachments {
         let mebibytes = from.take("attachments.mebibytes_per_second", values::limit).unwrap_or(48);
         let id = from.take("attachments.s3.access_key_id", word);
         let secret = from.take("attachments.s3.secret_access_key", |text| word(text).map(Secret::new));
-        if id.is_some() != secret.is_some() {
-            let both =
-                "attachments.s3.access_key_id and attachments.s3.secret_access_key must be given together";
-            from.problem(both.to_owned());
+        let [of_id, of_secret] = ["attachments.s3.access_key_id", "attachments.s3.secret_access_key"];
+        match (&id, &secret) {
+            (Some(_), None) => from.problem(of_secret, format!("must be given together with {of_id}")),
+            (None, Some(_)) => from.problem(of_id, format!("must be given together with {of_secret}")),
+            _ => {}
         }
         Self {
             at: from.take("attachments_url", place).unwrap_or_else(in_data_dir),
@@ -57,17 +68,6 @@ impl Attachments {
             endpoint: from.take("attachments.s3.endpoint", values::web_url),
             region: from.take("attachments.s3.region", word).unwrap_or_else(|| "us-east-1".to_owned()),
             credentials: id.zip(secret),
-        }
-    }
-
-    /// The settings for reaching a bucket.
-    pub(crate) fn s3(&self, bucket: &str, prefix: &str) -> S3Settings {
-        S3Settings {
-            bucket: bucket.to_owned(),
-            prefix: prefix.to_owned(),
-            endpoint: self.endpoint.clone(),
-            region: self.region.clone(),
-            credentials: self.credentials.clone(),
         }
     }
 }

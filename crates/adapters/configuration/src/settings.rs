@@ -1,11 +1,4 @@
-//! What an operator can set: one `quipu.toml` and the environment, which wins. An unknown key or an invalid value
-//! stops the start, and the error names the key.
-
-mod attachments;
-mod file;
-mod rails;
-mod reader;
-mod values;
+//! All settings, as the adapters and use cases take them.
 
 use std::{
     net::SocketAddr,
@@ -13,95 +6,96 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
-use quipu_http::{Limits, Network};
-use quipu_kernel::Secret;
-use quipu_webhooks::RetryPolicy;
+use quipu_kernel::{Network, Secret};
+use quipu_merchants::UsualLimits;
 
-pub(crate) use self::attachments::{Attachments, FilesAt};
-pub(crate) use self::rails::Provider;
-use self::reader::Reader;
-pub(crate) use self::values::duration;
-
-/// The format of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    Json,
-    Text,
-}
-
-/// Settings for the delivery of webhooks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WebhookSettings {
-    /// Whether receivers may have addresses that are not public; `None` means with `--dev` only.
-    pub(crate) allow_private: Option<bool>,
-    pub(crate) policy: RetryPolicy,
-    /// How long finished deliveries are kept.
-    pub(crate) keep_for: Duration,
-}
+use crate::{
+    attachments::Attachments,
+    environment::Texts,
+    file::{ConfigFile, USUAL_FILE},
+    log_format::LogFormat,
+    providers::{self, Provider},
+    reader::Reader,
+    refused::Refused,
+    values,
+    webhooks::WebhookSettings,
+};
 
 /// The whole configuration, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settings {
-    pub(crate) listen: SocketAddr,
-    pub(crate) metrics_listen: SocketAddr,
+pub struct Settings {
+    /// Where the API is served.
+    pub listen: SocketAddr,
+    /// Where metrics are served.
+    pub metrics_listen: SocketAddr,
     /// The public address, without a trailing slash; `None` means the address that is listened on.
-    pub(crate) public_url: Option<String>,
-    pub(crate) data_dir: PathBuf,
+    pub public_url: Option<String>,
+    /// The folder of the embedded database and of the files of `--dev`.
+    pub data_dir: PathBuf,
     /// The address of the database. It may contain a password, so it is never shown.
-    pub(crate) database_url: Secret,
+    pub database_url: Secret,
     /// The address for sending and fetching files, without a trailing slash; `None` means the public address.
-    pub(crate) upload_url: Option<String>,
-    pub(crate) attachments: Attachments,
-    pub(crate) tickets_auto_close_after: Duration,
+    pub upload_url: Option<String>,
+    /// Where attachments are stored, and how long links to them are valid.
+    pub attachments: Attachments,
+    /// After which time without activity a resolved ticket closes by itself.
+    pub tickets_auto_close_after: Duration,
     /// The Redis server with which nodes share rate limits; the address may contain a password.
-    pub(crate) redis_url: Option<Secret>,
-    pub(crate) master_key: Option<Secret>,
-    pub(crate) retired_master_keys: Vec<Secret>,
+    pub redis_url: Option<Secret>,
+    /// The key from which all other keys are derived.
+    pub master_key: Option<Secret>,
+    /// Former master keys, with which secrets can still be opened.
+    pub retired_master_keys: Vec<Secret>,
     /// The format of log lines; `None` means JSON, or text with `--dev`.
-    pub(crate) log_format: Option<LogFormat>,
-    pub(crate) log_level: String,
+    pub log_format: Option<LogFormat>,
+    /// The least level of log lines.
+    pub log_level: String,
     /// The address of the collector of traces.
-    pub(crate) otlp_url: Option<String>,
-    pub(crate) simulator_delay: Duration,
-    pub(crate) redirectpay_cancel_after: Duration,
-    pub(crate) redirectpay_alert_after: Duration,
+    pub otlp_url: Option<String>,
+    /// How long each step of a simulated payment takes.
+    pub simulator_delay: Duration,
+    /// The time after which an unresolved `redirectpay` deposit is cancelled.
+    pub redirectpay_cancel_after: Duration,
+    /// The time after which an unresolved `redirectpay` deposit raises an alert.
+    pub redirectpay_alert_after: Duration,
     /// The gaps between questions to a rail about an open outcome; the last one repeats.
-    pub(crate) rail_questions: Vec<Duration>,
-    /// The external payment providers.
-    pub(crate) providers: Vec<Provider>,
-    pub(crate) webhooks: WebhookSettings,
-    pub(crate) limits: Limits,
+    pub rail_questions: Vec<Duration>,
+    /// The external payment providers, in the order of their names.
+    pub providers: Vec<Provider>,
+    /// How webhooks are delivered.
+    pub webhooks: WebhookSettings,
+    /// The rate limits.
+    pub limits: UsualLimits,
     /// The most open connections; `None` means as many as the limit of file descriptors allows.
-    pub(crate) connections: Option<usize>,
-    pub(crate) trusted_proxies: Vec<Network>,
+    pub connections: Option<usize>,
+    /// The proxies whose `X-Forwarded-For` is trusted.
+    pub trusted_proxies: Vec<Network>,
     /// How long a call may wait for the database in all its steps.
-    pub(crate) call_deadline: Duration,
+    pub call_deadline: Duration,
     /// How long a change may wait for a row that another session has locked.
-    pub(crate) lock_deadline: Duration,
+    pub lock_deadline: Duration,
     /// The age at which entries and lines of the audit log are sealed.
-    pub(crate) seal_after: Duration,
+    pub seal_after: Duration,
 }
 
 impl Settings {
     /// Reads `file` (which must exist if it was named) and the environment; `data` from the command line beats both.
-    pub(crate) fn load(file: Option<&Path>, data: Option<&Path>) -> Result<Self> {
+    pub fn load(file: Option<&Path>, data: Option<&Path>) -> Result<Self, Refused> {
         Self::read(&mut Reader::of_file_and_environment(file)?, data)
     }
 
+    /// What a file of these bytes says without the environment.
+    pub fn of_file(bytes: &[u8], data: Option<&Path>) -> Result<Self, Refused> {
+        let file = ConfigFile::of_bytes(Path::new(USUAL_FILE), bytes.to_owned())?;
+        Self::read(&mut Reader::over(Some(&file), Texts::new())?, data)
+    }
+
     /// The file of an embedded database; `None` if a server is configured.
-    pub(crate) fn embedded_database(&self) -> Option<&Path> {
+    pub fn embedded_database(&self) -> Option<&Path> {
         self.database_url.expose().strip_prefix("sqlite://").map(Path::new)
     }
 
-    /// The defaults, for tests.
-    #[cfg(test)]
-    pub(crate) fn of_defaults(data: &Path) -> Self {
-        let mut nothing = Reader::of_texts("", &[]).expect("nothing is readable");
-        Self::read(&mut nothing, Some(data)).expect("defaults are valid")
-    }
-
-    fn read(from: &mut Reader, data: Option<&Path>) -> Result<Self> {
+    fn read(from: &mut Reader, data: Option<&Path>) -> Result<Self, Refused> {
         let configured_data = from.take("data_dir", values::path).unwrap_or_else(|| "data".into());
         let data_dir = data.map_or(configured_data, Path::to_owned);
         let database_url =
@@ -132,9 +126,9 @@ impl Settings {
             redirectpay_alert_after: from
                 .take("redirectpay.alert_after", values::duration)
                 .unwrap_or(Duration::from_hours(6)),
-            rail_questions: rails::questions(from),
-            providers: rails::providers(from),
-            webhooks: webhooks(from),
+            rail_questions: providers::questions(from),
+            providers: providers::providers(from),
+            webhooks: WebhookSettings::read(from),
             limits: limits(from),
             connections: from.take("limits.connections", values::count),
             trusted_proxies: from.take("trusted_proxies", values::networks).unwrap_or_default(),
@@ -150,27 +144,15 @@ impl Settings {
 /// The address of the database in the data folder.
 fn embedded_in(data_dir: &Path, from: &mut Reader) -> Secret {
     if data_dir.to_str().is_none() {
-        from.problem("the path of the data folder must be UTF-8 where the database is in it".to_owned());
+        from.problem("data_dir", "(or --data) must be UTF-8 where the database is in it");
     }
     Secret::new(format!("sqlite://{}", data_dir.join("quipu.db").display()))
 }
 
-fn webhooks(from: &mut Reader) -> WebhookSettings {
-    let usual = RetryPolicy::default();
-    WebhookSettings {
-        allow_private: from.take("webhooks.allow_private", values::flag),
-        policy: RetryPolicy {
-            gaps: from.take("webhooks.retry_schedule", values::retries).unwrap_or(usual.gaps),
-            disable_after: from.take("webhooks.disable_after", values::period).unwrap_or(usual.disable_after),
-        },
-        keep_for: from.take("webhooks.keep_for", values::period).unwrap_or(Duration::from_hours(90 * 24)),
-    }
-}
-
-fn limits(from: &mut Reader) -> Limits {
-    let usual = Limits::default();
+fn limits(from: &mut Reader) -> UsualLimits {
+    let usual = UsualLimits::default();
     let mut limit = |key, usual| from.take(key, values::limit).unwrap_or(usual);
-    Limits {
+    UsualLimits {
         payment_create_per_minute: limit("limits.payment_create_per_minute", usual.payment_create_per_minute),
         payment_create_per_10s: limit("limits.payment_create_per_10s", usual.payment_create_per_10s),
         standard_per_minute: limit("limits.standard_per_minute", usual.standard_per_minute),
@@ -187,9 +169,11 @@ fn limits(from: &mut Reader) -> Limits {
 mod tests {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
+    use quipu_webhooks::RetryPolicy;
+
     use super::*;
 
-    fn read(file: &str, environment: &[(&str, &str)]) -> Result<Settings> {
+    fn read(file: &str, environment: &[(&str, &str)]) -> Result<Settings, Refused> {
         Settings::read(&mut Reader::of_texts(file, environment)?, None)
     }
 
@@ -213,20 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn whatever_stands_in_a_file_is_read_or_refused() {
-        let example = include_str!("../../../../quipu.example.toml").replace("\n#: ", "\n");
-        let sections = example.split("\n[").skip(1).map(|section| format!("[{section}").into_bytes());
-        let files: Vec<_> = sections.chain([example.clone().into_bytes()]).collect();
-        for seed in quipu_simulation::Seeds::of(1_000).0 {
-            let bytes = quipu_fuzzing::mutated(&mut quipu_simulation::Dice::new(seed), &files);
-            let text = String::from_utf8_lossy(&bytes);
-            let outcome = std::panic::catch_unwind(|| read(&text, &[]).map(drop));
-            let refused = outcome.unwrap_or_else(|_| panic!("seed {seed}: it panics on {text}"));
-            assert!(refused.err().is_none_or(|error| !error.to_string().is_empty()), "seed {seed}");
-        }
-    }
-
-    #[test]
     fn the_environment_beats_the_file_and_the_command_line_beats_both() {
         let file = "listen = '127.0.0.1:1000'\ndata_dir = 'a'\n[simulator]\ndelay = '5m'\n";
         let environment =
@@ -244,7 +214,7 @@ mod tests {
         let folder = Path::new(OsStr::from_bytes(b"data\xff"));
         let load = |file| Settings::read(&mut Reader::of_texts(file, &[]).expect("a reader"), Some(folder));
         let told = load("").expect_err("it cannot be named").to_string();
-        assert!(told.contains("data folder must be UTF-8"), "{told}");
+        assert!(told.contains("data_dir (or --data) must be UTF-8"), "{told}");
         load("database_url = 'postgres://db/quipu'").expect("the database is elsewhere");
     }
 

@@ -3,12 +3,11 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use quipu_http::Network;
-use quipu_kernel::Secret;
+use quipu_kernel::{Network, Secret};
 use quipu_signing::Keyring;
 use url::Url;
 
-use super::LogFormat;
+use crate::log_format::LogFormat;
 
 /// What a value must be, in words that follow "must be".
 pub(crate) type Expected = &'static str;
@@ -90,8 +89,8 @@ pub(crate) fn limit(text: &str) -> Result<u32, Expected> {
     text.parse().ok().filter(|limit| *limit > 0).ok_or("a whole number above zero")
 }
 
-/// `300ms`, `2s`, `5m`, `6h`, `7d`.
-pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
+/// A duration: `300ms`, `2s`, `5m`, `6h`, `7d`. The error says what would have been one, in words that follow "must be".
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
     let parse = || {
         let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
         let (number, unit) = text.split_at(unit_at);
