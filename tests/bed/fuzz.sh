@@ -17,6 +17,9 @@ if ! rustup toolchain list | grep '^nightly' >/dev/null; then
     QUIPU_EFFORT=${EFFORT:-20} exec cargo test --release --locked -p quipu-fuzzing
 fi
 command -v cargo-fuzz >/dev/null || { bed_say "installing cargo-fuzz"; cargo install cargo-fuzz --locked; }
+# `cargo fuzz` has no --locked: it would fetch other versions than the kept ones, and say nothing.
+cargo +nightly metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null ||
+    bed_fail "fuzz/Cargo.lock is not up to date; put it right with: cargo +nightly fetch --manifest-path fuzz/Cargo.toml"
 for reader in ${READER:-$(cargo +nightly fuzz list)}; do
     bed_say "$reader"
     mkdir -p "fuzz/corpus/$reader"

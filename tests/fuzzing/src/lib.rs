@@ -2,6 +2,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a reader that contradicts itself is shown by panicking")]
 
 mod bodies;
+mod configuration;
 mod files;
 mod framing;
 mod mutation;
@@ -13,7 +14,7 @@ pub use mutation::{corpus, mutated};
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
 /// Every reader.
-pub const READERS: [Reader; 15] = [
+pub const READERS: [Reader; 16] = [
     ("creation", bodies::creation),
     ("ticket", bodies::ticket),
     ("endpoint", bodies::endpoint),
@@ -29,6 +30,7 @@ pub const READERS: [Reader; 15] = [
     ("recipient", texts::recipient),
     ("token", texts::token),
     ("answer", bodies::answer),
+    ("configuration", configuration::configuration),
 ];
 
 /// Gives bytes to the reader of this name; answers whether it takes them.
