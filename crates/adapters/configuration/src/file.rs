@@ -57,7 +57,7 @@ impl ConfigFile {
     pub(crate) fn tables(&self) -> Result<DeTable<'_>, Refused> {
         let parsed = DeTable::parse(&self.text).map_err(|error| {
             let end = error.span().map_or(self.text.len(), |span| span.start.min(self.text.len()));
-            let line = 1 + self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count();
+            let line = self.text.as_bytes()[..end].split(|byte| *byte == b'\n').count();
             Refused::NotToml { file: self.path.clone(), line, reason: error.message().to_owned() }
         });
         parsed.map(toml::Spanned::into_inner)
