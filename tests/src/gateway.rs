@@ -218,11 +218,6 @@ impl Gateway {
         drop(self.process.take());
     }
 
-    /// Allows it only so many descriptors from its next start on.
-    pub fn allow_descriptors(&mut self, most: usize) {
-        self.setup.descriptors = Some(most);
-    }
-
     /// Sends SIGTERM, and returns the exit status after the drain.
     pub async fn terminate(&mut self) -> Option<i32> {
         self.send_signal("-TERM");

@@ -1,6 +1,5 @@
 //! How the process shares out its file descriptors, so that nothing that happens outside takes the last one.
 
-use anyhow::{Result, anyhow};
 use quipu_delivery::MOST_AT_ONCE;
 use quipu_http::sockets_beside_connections;
 use quipu_rails::HttpRail;
@@ -11,7 +10,7 @@ const USUAL: usize = 1024;
 /// some calls to a bucket and some files that are being sent.
 const REST: usize = 96;
 
-/// The fewest descriptors for connections and deliveries together with which the process is of use.
+/// The fewest descriptors for connections and deliveries together with which every part can have its share.
 const LEAST: usize = 32;
 
 /// The shares that depend on the limit.
@@ -24,37 +23,35 @@ pub(crate) struct Descriptors {
     /// The most attempts to deliver at once.
     pub(crate) deliveries: usize,
     /// The number of all descriptors.
-    limit: usize,
+    pub(crate) limit: usize,
     /// What the process needs beside connections.
     beside: usize,
 }
 
 impl Descriptors {
     /// The shares of this process, which has a thread of the interface for each of these cores as far as there
-    /// are descriptors for them. Fails if there are too few for the process as it is configured.
-    pub(crate) fn of_process(cores: usize, providers: usize) -> Result<Self> {
+    /// are descriptors for them.
+    pub(crate) fn of_process(cores: usize, providers: usize) -> Self {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
         let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-        let limit = soft.unwrap_or(USUAL);
-        Self::of(limit, cores, providers).map_err(|needed| {
-            let advice =
-                "raise its limit (`ulimit -n`, `LimitNOFILE` of a service, `--ulimit nofile` of a container)";
-            anyhow!("the process may have {limit} open files and needs at least {needed}: {advice}")
-        })
+        Self::of(soft.unwrap_or(USUAL), cores, providers)
     }
 
-    /// The shares of a process with this limit, or the least limit that it needs. Connections get what the others
-    /// leave. Where there are few descriptors, threads leave them at least half of what is spare, and deliveries
-    /// two thirds of the rest.
-    fn of(limit: usize, cores: usize, providers: usize) -> Result<Self, usize> {
-        let needed = fixed(1, providers) + LEAST;
-        let spare = limit.checked_sub(needed).ok_or(needed)?;
+    /// The shares of a process with this limit. Connections get what the others leave. Where there are few
+    /// descriptors, threads leave them at least half of what is spare, and deliveries two thirds of the rest.
+    /// Where there are too few for all parts, the process goes on with a quarter for connections, since not
+    /// everything is in use at once.
+    fn of(limit: usize, cores: usize, providers: usize) -> Self {
+        let Some(spare) = limit.checked_sub(fixed(1, providers) + LEAST) else {
+            let (connections, deliveries) = ((limit / 4).max(1), (limit / 12).max(1));
+            return Self { workers: 1, connections, deliveries, limit, beside: fixed(1, providers) + deliveries };
+        };
         let workers = cores.clamp(1, 1 + spare / 2 / sockets_of_a_worker());
         let left = limit - fixed(workers, providers);
         let deliveries = (limit / 8).min(MOST_AT_ONCE).min(left / 3);
         let (connections, beside) = (left - deliveries, fixed(workers, providers) + deliveries);
-        Ok(Self { workers, connections, deliveries, limit, beside })
+        Self { workers, connections, deliveries, limit, beside }
     }
 
     /// The limit that the process needs for so many connections, if it has a lower one.
@@ -94,19 +91,24 @@ mod tests {
             (65_536, 2, 1, 2, 64_288, 1_024),
             (65_536, 64, 5, 64, 63_536, 1_024),
         ] {
-            let shares = Descriptors::of(limit, cores, providers).expect("enough");
+            let shares = Descriptors::of(limit, cores, providers);
             let shares = (shares.workers, shares.connections, shares.deliveries);
             assert_eq!(shares, (workers, connections, deliveries), "{limit} {cores} {providers}");
         }
     }
 
     #[test]
-    fn a_process_with_too_few_descriptors_is_told_how_many_it_needs() {
-        for (limit, cores, providers, needed) in
-            [(0, 2, 0, 184), (128, 2, 0, 184), (183, 64, 0, 184), (200, 2, 1, 248), (256, 2, 5, 504)]
-        {
-            assert_eq!(Descriptors::of(limit, cores, providers), Err(needed), "{limit} {providers}");
-            assert!(Descriptors::of(needed, cores, providers).is_ok(), "{needed} {providers}");
+    fn a_process_with_too_few_descriptors_knows_how_many_it_needs() {
+        for (limit, cores, providers, connections, deliveries, needed) in [
+            (0, 2, 0, 1, 1, 154),
+            (128, 2, 0, 32, 10, 194),
+            (183, 64, 0, 45, 15, 212),
+            (200, 2, 1, 50, 16, 282),
+            (256, 2, 5, 64, 21, 557),
+        ] {
+            let shares = Descriptors::of(limit, cores, providers);
+            assert_eq!((shares.connections, shares.deliveries), (connections, deliveries), "{limit}");
+            assert_eq!(shares.needed_for(connections), Some(needed), "{limit}");
         }
     }
 
@@ -114,7 +116,10 @@ mod tests {
     fn with_everything_in_use_no_more_descriptors_are_taken_than_there_are() {
         for limit in (0..2_048).chain([4_096, 8_191, 65_536, 1_048_576]) {
             for (cores, providers) in [(1, 0), (2, 0), (2, 1), (16, 2), (64, 5), (256, 0)] {
-                let Ok(shares) = Descriptors::of(limit, cores, providers) else { continue };
+                let shares = Descriptors::of(limit, cores, providers);
+                if limit < fixed(1, providers) + LEAST {
+                    continue;
+                }
                 let sum = shares.connections + shares.deliveries + fixed(shares.workers, providers);
                 assert_eq!(sum, limit, "{cores} {providers}");
                 assert!(
@@ -130,8 +135,8 @@ mod tests {
     #[test]
     fn the_limit_of_the_system_is_known() {
         let (few, many) = (Descriptors::of_process(1, 0), Descriptors::of_process(1, 1_000_000));
-        assert!(few.is_ok());
-        let told = many.expect_err("too many providers").to_string();
-        assert!(told.contains("needs at least 64000184: raise its limit"), "{told}");
+        assert!(few.connections > many.connections && few.limit == many.limit);
+        assert_eq!(few.needed_for(few.connections), None);
+        assert!(many.needed_for(many.connections).is_some());
     }
 }

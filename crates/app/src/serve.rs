@@ -57,10 +57,14 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     // Dropped after everything but the log: what happens while the process drains is sent too, and the log says
     // if it could not be sent.
     let _traces = traces;
-    let shares = Descriptors::of_process(cores(), settings.providers.len())?;
-    if let Some(needed) = settings.connections.and_then(|connections| shares.needed_for(connections)) {
+    let shares = Descriptors::of_process(cores(), settings.providers.len());
+    let connections = settings.connections.unwrap_or(shares.connections);
+    if let Some(needed) = shares.needed_for(connections) {
         tracing::warn!(
-            "limits.connections needs {needed} open files with all else, and the process may have fewer"
+            limit = shares.limit,
+            needed,
+            "there are fewer open files than {connections} connections and all else may need: raise the limit \
+             (`ulimit -n`, `LimitNOFILE` of a service, `--ulimit nofile` of a container)"
         );
     }
     let collected = metrics::collect(&logging)?;
