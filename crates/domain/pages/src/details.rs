@@ -69,7 +69,7 @@ impl<'a> PageDetails<'a> {
             method: terms.method,
             amount: terms.amount,
             currency: terms.currency,
-            amount_text: money::shown(terms.amount.get(), terms.currency).with_code(),
+            amount_text: money::shown(terms.amount.minor(), terms.currency).with_code(),
             merchant_reference: &terms.merchant_reference,
             description: terms.description.as_deref(),
             merchant: PageMerchant {

@@ -66,7 +66,7 @@ impl Facts {
     }
 
     fn amount(&mut self, payment: &Payment) {
-        let shown = money::shown(payment.terms().amount.get(), payment.terms().currency);
+        let shown = money::shown(payment.terms().amount.minor(), payment.terms().currency);
         self.line("field-amount", vec![shown.with_code()], Some(shown.plain));
     }
 

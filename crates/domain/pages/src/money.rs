@@ -1,6 +1,6 @@
 //! Amounts as the people who use a currency write them.
 
-use quipu_kernel::Currency;
+use quipu_kernel::{Currency, Minor};
 
 /// An amount in the forms that a page needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct Form {
 
 /// Minor units in the currency's own format. The format follows the currency and not the reader's language: a payer in
 /// Buenos Aires reads pesos as the bank there writes them, whatever the browser speaks.
-pub(crate) fn shown(minor: i64, currency: Currency) -> Shown {
+pub(crate) fn shown(minor: Minor, currency: Currency) -> Shown {
     let form = form(currency);
     let text = digits(minor, currency, form.thousands, form.point);
     Shown {
@@ -53,12 +53,12 @@ fn form(currency: Currency) -> Form {
     Form { before, after, thousands, point }
 }
 
-fn digits(minor: i64, currency: Currency, thousands: &str, point: &str) -> String {
+fn digits(minor: Minor, currency: Currency, thousands: &str, point: &str) -> String {
     let decimals = currency.decimals();
-    let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals + 1);
+    let digits = format!("{:0>width$}", minor.get().unsigned_abs(), width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);
     let mut text = String::with_capacity(digits.len() + 8);
-    if minor < 0 {
+    if minor.is_negative() {
         text.push('−');
     }
     for (index, digit) in whole.chars().enumerate() {
@@ -78,6 +78,10 @@ fn digits(minor: i64, currency: Currency, thousands: &str, point: &str) -> Strin
 mod tests {
     use super::*;
 
+    fn shown_of(units: i64, currency: Currency) -> Shown {
+        shown(Minor::new(units).expect("in range"), currency)
+    }
+
     #[test]
     fn each_currency_is_written_its_own_way() {
         let table = [
@@ -95,15 +99,15 @@ mod tests {
             ("CLF".parse().expect("a code"), "12,345.6789"),
         ];
         for (currency, expected) in table {
-            assert_eq!(shown(123_456_789, currency).text, expected);
+            assert_eq!(shown_of(123_456_789, currency).text, expected);
         }
     }
 
     #[test]
     fn small_amounts_keep_their_zeros_and_a_form_gets_digits_only() {
-        assert_eq!(shown(1, Currency::MXN).text, "$0.01");
-        assert_eq!(shown(100_000, Currency::ARS).plain, "1000.00");
-        assert_eq!(shown(100_000, Currency::ARS).with_code(), "$\u{a0}1.000,00\u{a0}ARS");
-        assert_eq!(shown(9_007_199_254_740_991, Currency::AUD).plain, "90071992547409.91");
+        assert_eq!(shown_of(1, Currency::MXN).text, "$0.01");
+        assert_eq!(shown_of(100_000, Currency::ARS).plain, "1000.00");
+        assert_eq!(shown_of(100_000, Currency::ARS).with_code(), "$\u{a0}1.000,00\u{a0}ARS");
+        assert_eq!(shown_of(9_007_199_254_740_991, Currency::AUD).plain, "90071992547409.91");
     }
 }

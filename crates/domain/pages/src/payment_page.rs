@@ -108,7 +108,7 @@ impl PaymentPage {
             revision: state.revision,
             now: view.now.millis(),
             what: words.tell(label, &[("merchant", &brand.name)]),
-            amount: money::shown(terms.amount.get(), terms.currency),
+            amount: money::shown(terms.amount.minor(), terms.currency),
             about: terms.description.clone(),
             story,
             test_notice: (is_test && live).then(|| words.say("test-notice")),

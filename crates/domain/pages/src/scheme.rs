@@ -68,7 +68,7 @@ pub fn scheme_page(view: SchemeView<'_>) -> String {
     let page = SchemePage {
         frame,
         words,
-        amount: money::shown(terms.amount.get(), terms.currency),
+        amount: money::shown(terms.amount.minor(), terms.currency),
         scheme: terms.redirect_scheme.map(name_of),
         outcome,
         open,

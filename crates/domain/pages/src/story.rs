@@ -29,7 +29,7 @@ pub(crate) fn tell(payment: &Payment, merchant: &str, words: Words) -> Story {
         Direction::Deposit => deposit(payment),
         Direction::Withdrawal => withdrawal(payment),
     };
-    let shown = |minor: Minor| money::shown(minor.get(), payment.terms().currency).with_code();
+    let shown = |minor: Minor| money::shown(minor, payment.terms().currency).with_code();
     let refunded = shown(state.refunded_amount);
     let values = [("merchant", merchant), ("refunded", refunded.as_str())];
     let received = state.received_amount.filter(|received| *received != payment.terms().amount);

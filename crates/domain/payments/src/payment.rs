@@ -254,13 +254,19 @@ impl Payment {
 
     /// `amount − fee` for a deposit (of the received amount, if that differs); the amount that the recipient
     /// gets for a withdrawal.
-    pub fn net_amount(&self) -> i64 {
+    pub fn net_amount(&self) -> Minor {
         match self.terms.kind.direction() {
             quipu_merchants::Direction::Deposit => {
-                self.state.received_amount.unwrap_or(self.terms.amount).get() - self.state.fee.get()
+                let net = self.paid_amount().minor().checked_sub(self.state.fee);
+                net.unwrap_or_else(|_| unreachable!("no fee is below zero"))
             }
-            quipu_merchants::Direction::Withdrawal => self.terms.amount.get(),
+            quipu_merchants::Direction::Withdrawal => self.terms.amount.minor(),
         }
+    }
+
+    /// The amount that was paid: the received one, if that differs from the agreed one.
+    pub(crate) fn paid_amount(&self) -> Amount {
+        self.state.received_amount.unwrap_or(self.terms.amount)
     }
 
     /// Sets the customer that the commit matched or made.

@@ -108,7 +108,7 @@ fn timeline(contents: &Contents, payment: &Payment) -> Timeline {
         transaction_id: posted.transaction.to_string(),
         reason: posted.reason.as_str().to_owned(),
         account: posted.entry.account.as_str().to_owned(),
-        amount: posted.entry.amount.get(),
+        amount: posted.entry.amount,
         currency: posted.currency.to_string(),
         created_at: posted.at,
     });

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{Amount, Tenant, Timestamp};
+use quipu_kernel::{Amount, Minor, Tenant, Timestamp};
 use quipu_merchants::Direction;
 use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline};
 
@@ -90,15 +90,17 @@ async fn moved(
         rows = within(conn, payment, None).await?;
     }
     let rows = rows.into_iter();
-    let line = |(transaction_id, reason, account, amount, currency, at): EntryColumns| EntryLine {
-        transaction_id,
-        reason,
-        account,
-        amount,
-        currency,
-        created_at: Timestamp::from_millis(at),
+    let line = |(transaction_id, reason, account, amount, currency, at): EntryColumns| {
+        Ok(EntryLine {
+            transaction_id,
+            reason,
+            account,
+            amount: Minor::new(amount).map_err(|error| Fault::Corrupt(format!("an entry: {error}")))?,
+            currency,
+            created_at: Timestamp::from_millis(at),
+        })
     };
-    Ok(rows.map(line).collect())
+    rows.map(line).collect()
 }
 
 /// The least number of entries: two for each event with which money moves. A deposit begins and fails without

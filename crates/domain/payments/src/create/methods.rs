@@ -1,6 +1,6 @@
 //! The methods that a merchant may use, and the check whether a payment by one could be created.
 
-use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, StoreError, Tenant};
+use quipu_kernel::{Amount, Currency, Environment, Fields, OutOfRange, Problems, StoreError, Tenant};
 use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey};
 use serde::Serialize;
 use serde_json::Value;
@@ -82,7 +82,8 @@ pub struct MethodQuestion {
     method: String,
     currency: String,
     kind: String,
-    amount: Option<i64>,
+    /// The amount, or that no payment can have it.
+    amount: Option<Result<Amount, OutOfRange>>,
     /// The whole body, which has the `payout`.
     body: Value,
 }
@@ -95,7 +96,7 @@ impl MethodQuestion {
         let mut problems = Problems::new();
         let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
         let (method, currency, kind) = (text("method"), text("currency"), text("type"));
-        let amount = fields.integer("amount", &mut problems);
+        let amount = fields.integer("amount", &mut problems).map(Amount::new);
         fields.object("payout", &mut problems);
         let whole =
             || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });
@@ -140,7 +141,7 @@ pub async fn judge_method(
     if let Err(error) = &kind {
         findings.push(MethodFinding::new(INVALID, format!("type {error}")));
     }
-    if question.amount.is_some_and(|amount| Amount::new(amount).is_err()) {
+    if let Some(Err(OutOfRange)) = question.amount {
         findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 2^53 - 1"));
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
@@ -267,7 +268,7 @@ impl MethodQuestion {
         if let Some(payout) = payout {
             payout.judge_by(route, problems);
         }
-        if let Some(Ok(amount)) = self.amount.map(Amount::new)
+        if let Some(Ok(amount)) = self.amount
             && bear_fee(amount, route).is_none()
         {
             let error = Bounds::of(route).exceeded();

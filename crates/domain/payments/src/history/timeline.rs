@@ -1,6 +1,6 @@
 //! The history of one payment, as the operator's staff see it.
 
-use quipu_kernel::{EventId, Timestamp};
+use quipu_kernel::{EventId, Minor, Timestamp};
 use quipu_webhooks::{Attempt, DeliveryStatus};
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ pub struct EntryLine {
     /// The account that changed.
     pub account: String,
     /// The amount added to the account, in minor units; negative if it was taken away.
-    pub amount: i64,
+    pub amount: Minor,
     /// Currency of the amount.
     pub currency: String,
     /// When it was posted (UTC).

@@ -1,6 +1,6 @@
 //! The events of a payment as bytes, in the form in which merchants receive them.
 
-use quipu_kernel::{Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
+use quipu_kernel::{Amount, Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method};
 use quipu_webhooks::{Event, EventName, EventStatus, NamedTarget, TargetUrl};
 use serde::Serialize;
@@ -36,9 +36,9 @@ struct PaymentData<'a> {
     kind: PaymentType,
     method: Method,
     currency: Currency,
-    amount: i64,
+    amount: Amount,
     fee: Minor,
-    net_amount: i64,
+    net_amount: Minor,
     refunded_amount: Minor,
     status: Status,
     previous_status: Option<Status>,
@@ -145,7 +145,7 @@ impl<'a> Data<'a> {
             kind: terms.kind,
             method: terms.method,
             currency: terms.currency,
-            amount: terms.amount.get(),
+            amount: terms.amount,
             fee: state.fee,
             net_amount: payment.net_amount(),
             refunded_amount: state.refunded_amount,

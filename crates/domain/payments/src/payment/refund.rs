@@ -1,7 +1,7 @@
 //! Paying a deposit back, wholly or in parts.
 
 use quipu_commit::Record;
-use quipu_kernel::{Amount, PaymentId, Timestamp};
+use quipu_kernel::{Amount, Minor, PaymentId, Timestamp};
 use quipu_merchants::Direction;
 use serde::Serialize;
 
@@ -42,15 +42,15 @@ pub enum NotRefundable {
     #[error("only {left} minor units of the payment are left to refund")]
     Exceeds {
         /// The amount that can still be refunded, in minor units.
-        left: i64,
+        left: Minor,
     },
 }
 
 impl Payment {
     /// The amount that can still be refunded, in minor units.
-    pub fn refundable(&self) -> i64 {
-        let paid = self.state().received_amount.unwrap_or(self.terms().amount);
-        paid.get() - self.state().refunded_amount.get()
+    pub fn refundable(&self) -> Minor {
+        let left = self.paid_amount().minor().checked_sub(self.state().refunded_amount);
+        left.unwrap_or_else(|_| unreachable!("no sum of refunds is below zero"))
     }
 
     /// The trigger of a refund of `amount`: a part, or all that is left.
@@ -64,7 +64,7 @@ impl Payment {
             Status::Refunded => return Err(NotRefundable::Exceeds { left }),
             other => return Err(NotRefundable::NotCompleted(other)),
         }
-        match amount.get().cmp(&left) {
+        match amount.minor().cmp(&left) {
             std::cmp::Ordering::Less => Ok(Trigger::RefundPart),
             std::cmp::Ordering::Equal => Ok(Trigger::RefundRest),
             std::cmp::Ordering::Greater => Err(NotRefundable::Exceeds { left }),

@@ -72,7 +72,7 @@ struct Record<'a> {
     customer: &'a Customer,
     environment: Environment,
     fee: Minor,
-    net_amount: i64,
+    net_amount: Minor,
     refunded_amount: Minor,
     received_amount: Option<Amount>,
     late: bool,
