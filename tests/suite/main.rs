@@ -33,6 +33,7 @@ mod shell;
 mod silent_viewers;
 mod simulator;
 mod snippets;
+mod staff_values;
 mod tickets;
 mod tls;
 mod traces;

@@ -253,13 +253,13 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["key", "create", &id, "--environment", "prod"], "test, live"),
         (
             &["key", "create", &id, "--environment", "test", "--scopes", "payments.steal"],
-            "one of payments.create",
+            "known scopes",
         ),
         (
             &["key", "create", &id, "--environment", "test", "--expires-at", "2020-01-01T00:00:00Z"],
             "in the future",
         ),
-        (&["key", "create", &id, "--environment", "test", "--create-per-minute", "0"], "above zero"),
+        (&["key", "create", &id, "--environment", "test", "--create-per-minute", "0"], "from 1 to"),
         (&["credential", "revoke", &id, "nothing"], "no such credential"),
         (&["operator", "create", "--name", "Ana", "--role", "boss"], "admin, finance, support, viewer"),
         (

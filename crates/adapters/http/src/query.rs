@@ -1,14 +1,11 @@
 //! Query strings and list parameters (docs/API.md, "Lists").
 
-use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
 use quipu_kernel::{MerchantId, Page, Problems, Timestamp, has_control_characters};
 use quipu_merchants::Period;
 
 use crate::error::ApiError;
-
-/// From the first to the last millisecond of a day.
-const REST_OF_DAY: Duration = Duration::from_millis(24 * 60 * 60 * 1000 - 1);
 
 /// The parameters of a query string, decoded. Parameters that no code asks for are ignored.
 pub(crate) struct Query {
@@ -109,19 +106,9 @@ impl Query {
 
     /// `limit` and `offset`.
     pub(crate) fn page(&self, problems: &mut Problems) -> Page {
-        let limit = self.whole_number("limit", problems).map_or(Some(Page::DEFAULT_LIMIT), |limit| {
-            let limit = u32::try_from(limit).ok().filter(|limit| Page::new(*limit, 0).is_some());
-            if limit.is_none() {
-                problems.add("limit", format_args!("must be from 1 to {}", Page::MAX_LIMIT));
-            }
-            limit
-        });
+        let limit = self.whole_number("limit", problems).unwrap_or(Page::DEFAULT_LIMIT.into());
         let offset = self.whole_number("offset", problems).unwrap_or(0);
-        let page = limit.map(|limit| Page::new(limit, offset));
-        if page == Some(None) {
-            problems.add("offset", "is too large");
-        }
-        page.flatten().unwrap_or_default()
+        Page::read(limit, offset, problems).unwrap_or_default()
     }
 
     /// A whole number. Only digits are accepted: not `+1`, `1.0` or ` 1`.
@@ -137,13 +124,12 @@ impl Query {
 
     /// The start of a range of time. A plain date means its first instant.
     pub(crate) fn start_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
-        self.time(name, Timestamp::parse_beginning, problems).map(|(time, _)| time)
+        self.time(name, Timestamp::parse_beginning, problems)
     }
 
     /// The end of a range of time, included. A plain date means its last instant.
     pub(crate) fn end_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
-        let (time, is_date) = self.time(name, Timestamp::parse, problems)?;
-        Some(if is_date { time.plus(REST_OF_DAY) } else { time })
+        self.time(name, Timestamp::parse_end, problems)
     }
 
     /// The period between `created_at_from` and `created_at_to`, both included.
@@ -165,12 +151,11 @@ impl Query {
         name: &str,
         parse: impl Fn(&str) -> Option<Timestamp>,
         problems: &mut Problems,
-    ) -> Option<(Timestamp, bool)> {
+    ) -> Option<Timestamp> {
         let value = self.text(name, problems)?;
         // An unescaped plus sign arrives as a blank, and a time has no other blank.
         let value = value.replace(' ', "+");
-        let date = Timestamp::parse_date(&value).map(|date| (date, true));
-        let time = date.or_else(|| Some((parse(&value)?, false)));
+        let time = parse(&value);
         if time.is_none() {
             problems.add(name, "must be an ISO 8601 date or instant");
         }

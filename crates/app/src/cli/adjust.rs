@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
-use quipu_kernel::{Currency, Environment, MerchantId, Minor, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::Actor;
-use quipu_payments::StaffCall;
+use quipu_payments::{Adjustment, StaffCall};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 use crate::wire::Foundation;
 
 #[derive(Debug, Args)]
-pub(super) struct Adjustment {
+pub(super) struct Wanted {
     /// test or live
     #[arg(long)]
     environment: Environment,
@@ -23,28 +23,30 @@ pub(super) struct Adjustment {
     #[arg(long)]
     currency: Currency,
     /// Minor units, with a sign where they are taken away
-    #[arg(long, allow_negative_numbers = true, value_parser = values::signed_amount)]
-    amount: Minor,
+    #[arg(long, allow_negative_numbers = true, value_parser = values::integer)]
+    amount: i64,
     /// Shown in the audit log
-    #[arg(long, value_parser = values::reason)]
+    #[arg(long)]
     reason: String,
     #[command(flatten)]
     key: Key,
 }
 
 /// Makes the adjustment and prints the result with the new balance.
-pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adjustment) -> Result<()> {
+pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted) -> Result<()> {
+    let Wanted { environment, currency, amount, reason, key } = wanted;
+    let body = json!({ "environment": environment, "currency": currency, "amount": amount, "reason": reason });
+    let adjustment = Adjustment::parse(id, &body).map_err(session::explained)?;
     session::existing(foundation, id).await?;
-    let Adjustment { environment, currency, amount, reason, key } = &adjustment;
-    let tenant = Tenant::new(id, *environment);
+    let tenant = adjustment.tenant;
     let words = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]).to_string();
-    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Adjust(id), key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Adjust(id), &key, &words)?;
     let mut answer = match keyed.repeated().await? {
         Some(answer) => answer,
-        None => make(foundation, tenant, &adjustment, &keyed).await?,
+        None => make(foundation, &adjustment, &keyed).await?,
     };
     // The adjustment is made, whether or not its balance can be read.
-    if let Ok(balance) = foundation.store.balance(tenant, *currency).await {
+    if let Ok(balance) = foundation.store.balance(tenant, currency).await {
         answer["available"] = json!(balance.available);
         answer["frozen"] = json!(balance.frozen);
     }
@@ -53,20 +55,20 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adj
 
 async fn make(
     foundation: &Foundation,
-    tenant: Tenant,
-    Adjustment { environment, currency, amount, reason, .. }: &Adjustment,
+    adjustment: &Adjustment,
     keyed: &KeyedDecision<'_>,
 ) -> Result<Value> {
+    let Adjustment { tenant, currency, amount, reason } = adjustment;
     let answer = json!({
         "merchant_id": tenant.merchant(),
-        "environment": environment,
+        "environment": tenant.environment(),
         "currency": currency,
         "amount": amount,
         "idempotency_key": keyed.key.as_str(),
     });
     let onboarding = foundation.onboarding();
-    let audit = onboarding.audit_of_adjustment(tenant, *currency, *amount, reason, Actor::shell());
+    let audit = onboarding.audit_of_adjustment(*tenant, *currency, *amount, reason, Actor::shell());
     let record = Some(keyed.keeps(&answer));
-    let made = foundation.adjust().run(tenant, *currency, *amount, audit, record).await;
+    let made = foundation.adjust().run(*tenant, *currency, *amount, audit, record).await;
     keyed.outcome(made.map(|()| answer)).await
 }

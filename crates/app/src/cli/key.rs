@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
-use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, RateLimits, Scope, Scopes};
+use quipu_kernel::{Environment, MerchantId};
+use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, Scope};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
@@ -23,14 +24,14 @@ pub(super) enum Command {
         #[arg(long)]
         environment: Environment,
         /// A label for people
-        #[arg(long, default_value = "command line", value_parser = values::name)]
+        #[arg(long, default_value = "command line")]
         name: String,
         /// What it may do, separated by commas; everything unless given
-        #[arg(long, value_parser = values::scopes)]
-        scopes: Option<Scopes>,
+        #[arg(long)]
+        scopes: Option<String>,
         /// When it ends by itself, ISO 8601
-        #[arg(long, value_parser = values::future_instant)]
-        expires_at: Option<Timestamp>,
+        #[arg(long)]
+        expires_at: Option<String>,
         #[command(flatten)]
         limits: KeyLimits,
     },
@@ -50,39 +51,33 @@ pub(super) enum Command {
     },
 }
 
-/// Limits of a key that differ from the configured ones.
-#[derive(Debug, Args)]
+/// Limits of a key that differ from the configured ones, as a body names them.
+#[derive(Debug, Args, Serialize)]
 pub(super) struct KeyLimits {
     /// Payment creations in any minute, if not as configured
-    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
-    create_per_minute: Option<u32>,
+    #[arg(long, value_name = "NUMBER", value_parser = values::integer)]
+    create_per_minute: Option<i64>,
     /// Payment creations in any ten seconds, if not as configured
-    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
-    create_per_10s: Option<u32>,
+    #[arg(long, value_name = "NUMBER", value_parser = values::integer)]
+    create_per_10s: Option<i64>,
     /// All other calls in any minute, if not as configured
-    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
-    standard_per_minute: Option<u32>,
-}
-
-impl From<KeyLimits> for RateLimits {
-    fn from(limits: KeyLimits) -> Self {
-        let KeyLimits { create_per_minute, create_per_10s, standard_per_minute } = limits;
-        Self { create_per_minute, create_per_10s, standard_per_minute }
-    }
+    #[arg(long, value_name = "NUMBER", value_parser = values::integer)]
+    standard_per_minute: Option<i64>,
 }
 
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
             Self::Create { merchant, environment, name, scopes, expires_at, limits } => {
-                let new = NewApiKey {
-                    tenant: Tenant::new(merchant, environment),
-                    name,
-                    scopes: scopes.unwrap_or_else(Scopes::all),
-                    rate_limits: limits.into(),
-                    expires_at,
-                };
-                create(foundation, new).await
+                let body = json!({
+                    "environment": environment,
+                    "name": name,
+                    "scopes": scopes.as_deref().map(names),
+                    "expires_at": expires_at,
+                    "rate_limits": limits,
+                });
+                let new = NewApiKey::parse(merchant, &body, foundation.clock.now());
+                create(foundation, new.map_err(session::explained)?).await
             }
             Self::List { merchant } => {
                 session::existing(foundation, merchant).await?;
@@ -98,6 +93,11 @@ impl Command {
             }
         })
     }
+}
+
+/// The names in a list with commas.
+fn names(list: &str) -> Vec<&str> {
+    list.split([',', ' ']).filter(|name| !name.is_empty()).collect()
 }
 
 async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {

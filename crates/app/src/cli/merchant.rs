@@ -12,13 +12,14 @@ use quipu_kernel::{Environment, MerchantId, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
-    NewMerchant, Period, ReturnUrls, RouteBook as _, Routing as _, parse_routes,
+    NewMerchant, Period, RouteBook as _, Routing as _, parse_routes,
 };
 use quipu_payments::Rails;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    adjust::{self, Adjustment},
+    adjust,
     answer,
     part::{self, Between, Part},
     session, values,
@@ -30,7 +31,7 @@ pub(super) enum Command {
     /// Add a merchant with the routes of the test environment, and print its webhook secrets
     Create {
         /// The merchant's name
-        #[arg(long, value_parser = values::name)]
+        #[arg(long)]
         name: String,
         /// v1 (API keys) or v2 (signed calls)
         #[arg(long, default_value = "v1")]
@@ -60,7 +61,7 @@ pub(super) enum Command {
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
         /// The new name
-        #[arg(long, value_parser = values::name)]
+        #[arg(long)]
         name: String,
     },
     /// Set the return URLs of a merchant, both at once; one that is left out is removed
@@ -136,32 +137,27 @@ pub(super) enum Command {
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
         #[command(flatten)]
-        adjustment: Adjustment,
+        wanted: adjust::Wanted,
     },
 }
 
-/// Where payers go back to, unless a payment says otherwise.
-#[derive(Debug, Args)]
+/// Where payers go back to, unless a payment says otherwise; as a body names it.
+#[derive(Debug, Args, Serialize)]
 pub(super) struct ReturnTo {
     /// Where payers go after paying; http or https
-    #[arg(long, value_parser = values::web_url)]
+    #[arg(long)]
     success_url: Option<String>,
     /// Where payers go if they do not pay; http or https
-    #[arg(long, value_parser = values::web_url)]
+    #[arg(long)]
     cancel_url: Option<String>,
-}
-
-impl From<ReturnTo> for ReturnUrls {
-    fn from(ReturnTo { success_url, cancel_url }: ReturnTo) -> Self {
-        Self { success_url, cancel_url }
-    }
 }
 
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
             Self::Create { name, api_version, return_urls } => {
-                create(foundation, name, api_version, return_urls.into()).await
+                let body = json!({ "name": name, "api_version": api_version, "return_urls": return_urls });
+                create(foundation, NewMerchant::parse(&body).map_err(session::explained)?).await
             }
             Self::List { status, between, part } => {
                 let filter = MerchantFilter { id: None, status, created: between.period() };
@@ -169,15 +165,14 @@ impl Command {
                 part::print(&merchants.iter().map(shown).collect::<Vec<_>>(), total)
             }
             Self::Show { id } => session::print(&shown(&session::existing(foundation, id).await?)),
-            Self::Rename { id, name } => {
-                change(foundation, id, MerchantPatch { name: Some(name), ..MerchantPatch::default() }).await
-            }
+            Self::Rename { id, name } => change(foundation, id, &json!({ "name": name })).await,
             Self::ReturnUrls { id, return_urls } => {
-                let return_urls = Some(return_urls.into());
-                change(foundation, id, MerchantPatch { return_urls, ..MerchantPatch::default() }).await
+                change(foundation, id, &json!({ "return_urls": return_urls })).await
             }
-            Self::Suspend { id } => set_status(foundation, id, MerchantStatus::Suspended).await,
-            Self::Activate { id } => set_status(foundation, id, MerchantStatus::Active).await,
+            Self::Suspend { id } => {
+                change(foundation, id, &json!({ "status": MerchantStatus::Suspended })).await
+            }
+            Self::Activate { id } => change(foundation, id, &json!({ "status": MerchantStatus::Active })).await,
             Self::RotateWebhookSecret { id, environment } => {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }
@@ -190,7 +185,7 @@ impl Command {
                 let rows: Vec<_> = balances.iter().map(balance).collect();
                 session::print(&json!({ "merchant_id": id, "environment": environment, "balances": rows }))
             }
-            Self::Adjust { id, adjustment } => adjust::run(foundation, id, adjustment).await,
+            Self::Adjust { id, wanted } => adjust::run(foundation, id, wanted).await,
             Self::Routes { id, replace_by: None } => {
                 session::existing(foundation, id).await?;
                 session::print(&json!({ "routes": &foundation.store.routes(id).await?[..] }))
@@ -205,14 +200,7 @@ impl Command {
     }
 }
 
-async fn create(
-    foundation: &Foundation,
-    name: String,
-    api_version: ApiVersion,
-    return_urls: ReturnUrls,
-) -> Result<()> {
-    let status = MerchantStatus::Active;
-    let new = NewMerchant { name, api_version, status, return_urls };
+async fn create(foundation: &Foundation, new: NewMerchant) -> Result<()> {
     let created = foundation.onboarding().create_merchant(new, Actor::shell()).await;
     let (merchant, webhook_secrets) = answer::explained(created, || {
         "a merchant may have been made: quipu merchant list shows it first".to_owned()
@@ -223,13 +211,9 @@ async fn create(
     answer::print(&answer)
 }
 
-async fn set_status(foundation: &Foundation, id: MerchantId, status: MerchantStatus) -> Result<()> {
-    let patch = MerchantPatch { status: Some(status), ..MerchantPatch::default() };
-    change(foundation, id, patch).await
-}
-
-async fn change(foundation: &Foundation, id: MerchantId, patch: MerchantPatch) -> Result<()> {
-    session::existing(foundation, id).await?;
+async fn change(foundation: &Foundation, id: MerchantId, body: &Value) -> Result<()> {
+    let merchant = session::existing(foundation, id).await?;
+    let patch = MerchantPatch::parse(body, merchant.api_version).map_err(session::explained)?;
     answer::print(&shown(&foundation.onboarding().change_merchant(id, patch, Actor::shell()).await?))
 }
 

@@ -9,7 +9,7 @@ use quipu_kernel::Page;
 use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Period, Role, Staff as _};
 use serde_json::{Value, json};
 
-use super::{answer, session, values};
+use super::{answer, session};
 use crate::wire::Foundation;
 
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ pub(super) enum Command {
     /// Add a member of staff and print the token, once
     Create {
         /// Shown in the audit log
-        #[arg(long, value_parser = values::name)]
+        #[arg(long)]
         name: String,
         /// admin, finance, support or viewer
         #[arg(long)]
@@ -51,8 +51,10 @@ impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
             Self::Create { name, role, expires_in } => {
-                let expires_at = expires_in.map(|time| foundation.clock.now().plus(time));
-                let new = NewOperator { name, role, expires_at };
+                let now = foundation.clock.now();
+                let expires_at = expires_in.map(|time| now.plus(time));
+                let body = json!({ "name": name, "role": role, "expires_at": expires_at });
+                let new = NewOperator::parse(&body, now).map_err(session::explained)?;
                 let issued = foundation.onboarding().create_operator(new, Actor::shell()).await;
                 let issued = answer::explained(issued, || MAY_BE_MADE.to_owned())?;
                 let mut answer = shown(&issued.record);

@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::MerchantId;
-use quipu_merchants::{Accent, Actor, MerchantPage, PageStore};
+use quipu_kernel::{Fields, MerchantId, Problems};
+use quipu_merchants::{Actor, MerchantPage, PageStore};
 use quipu_pages::redraw;
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
@@ -44,11 +44,11 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 pub(super) struct Look {
     /// The name that payers know, instead of the merchant's own
-    #[arg(long, value_parser = values::payers_name)]
+    #[arg(long)]
     name: Option<String>,
     /// Its colour, #rrggbb
     #[arg(long)]
-    accent: Option<Accent>,
+    accent: Option<String>,
     /// A PNG or WebP picture of at most 64 KiB
     #[arg(long, value_name = "FILE")]
     logo: Option<PathBuf>,
@@ -63,13 +63,20 @@ impl Command {
                 session::print(&shown(merchant, page.unwrap_or_default()))
             }
             Self::Set { merchant, look: Look { name, accent, logo } } => {
+                let page = look_of(&json!({ "name": name, "accent": accent })).map_err(session::explained)?;
                 let picture = logo.as_deref().map(draw).transpose()?;
-                let page = MerchantPage { name, accent, logo: picture.as_deref().map(sha256_hex) };
+                let page = MerchantPage { logo: picture.as_deref().map(sha256_hex), ..page };
                 set(foundation, merchant, Some((page, picture))).await
             }
             Self::Unset { merchant } => set(foundation, merchant, None).await,
         })
     }
+}
+
+fn look_of(body: &Value) -> Result<MerchantPage, Problems> {
+    let mut problems = Problems::new();
+    let page = MerchantPage::read(&Fields::of_body(body)?, &mut problems);
+    if problems.is_empty() { Ok(page) } else { Err(problems) }
 }
 
 fn draw(file: &Path) -> Result<Vec<u8>> {

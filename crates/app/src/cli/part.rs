@@ -1,10 +1,8 @@
 //! The options for the part of a list that a command prints.
 
-use std::time::Duration;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use quipu_kernel::{Page, Timestamp};
+use quipu_kernel::{Page, Problems, Timestamp};
 use quipu_merchants::Period;
 use serde::Serialize;
 use serde_json::json;
@@ -15,8 +13,8 @@ use super::session;
 #[derive(Debug, Args)]
 pub(super) struct Part {
     /// How many at most, 1 to 100
-    #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
-    limit: u32,
+    #[arg(long, default_value_t = Page::DEFAULT_LIMIT.into())]
+    limit: u64,
     /// How many to skip
     #[arg(long, default_value_t = 0)]
     offset: u64,
@@ -24,7 +22,9 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn page(&self) -> Result<Page> {
-        Page::new(self.limit, self.offset).context("--limit must be from 1 to 100")
+        let mut problems = Problems::new();
+        let page = Page::read(self.limit, self.offset, &mut problems);
+        page.ok_or(problems).map_err(session::explained)
     }
 }
 
@@ -54,10 +54,7 @@ fn instant(read: Option<Timestamp>) -> Result<Timestamp, String> {
 }
 
 fn end(text: &str) -> Result<Timestamp, String> {
-    match Timestamp::parse_date(text) {
-        Some(date) => Ok(date.plus(Duration::from_millis(86_399_999))),
-        None => instant(Timestamp::parse(text)),
-    }
+    instant(Timestamp::parse_end(text))
 }
 
 /// Prints a page of a list, and the number of all rows.

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
+use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
-    CrossTenantReads, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter,
+    CrossTenantReads, DecisionNote, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter,
     StaffCall, Status, operator_record,
 };
 use serde_json::json;
@@ -47,13 +47,13 @@ pub(super) enum Command {
         /// The payment's identifier
         id: PaymentId,
         /// How much, in minor units
-        #[arg(long, value_parser = amount)]
-        amount: Amount,
+        #[arg(long, value_parser = values::integer)]
+        amount: i64,
         /// Why
-        #[arg(long, value_parser = values::reason)]
+        #[arg(long)]
         reason: Option<String>,
         /// The ticket that asked for it
-        #[arg(long, value_parser = values::refunds_ticket)]
+        #[arg(long)]
         ticket: Option<String>,
         #[command(flatten)]
         key: Key,
@@ -100,18 +100,13 @@ pub(super) struct DecisionArgs {
     /// The payment's identifier
     id: PaymentId,
     /// Why
-    #[arg(long, value_parser = values::reason)]
+    #[arg(long)]
     reason: Option<String>,
     /// The bank's or provider's own reference
-    #[arg(long, value_parser = values::rail_reference)]
+    #[arg(long)]
     rail_reference: Option<String>,
     #[command(flatten)]
     key: Key,
-}
-
-fn amount(text: &str) -> Result<Amount, String> {
-    let amount = text.parse().ok().and_then(|units| Amount::new(units).ok());
-    amount.ok_or_else(|| "must be a whole number from 1 to 2^53 - 1".to_owned())
 }
 
 impl Command {
@@ -129,7 +124,8 @@ impl Command {
                 part::print(&refunds, refunds.len() as u64)
             }
             Self::Refund { id, amount, reason, ticket, key } => {
-                let order = RefundOrder { amount, reason, ticket_id: ticket };
+                let body = json!({ "amount": amount, "reason": reason, "ticket_id": ticket });
+                let order = RefundOrder::parse(&body).map_err(session::explained)?;
                 refund(foundation, &id, order, &key).await
             }
         })
@@ -171,6 +167,8 @@ async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
 
 async fn decide(foundation: &Foundation, decision: ManualDecision, asked: DecisionArgs) -> Result<()> {
     let DecisionArgs { id, reason, rail_reference, key } = asked;
+    let note = DecisionNote::parse(&json!({ "reason": reason, "rail_reference": rail_reference }));
+    let note = note.map_err(session::explained)?;
     let payment = found(foundation, &id).await?;
     let call = StaffCall::Decide(decision, &id);
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
@@ -178,13 +176,12 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     if let Some(answer) = keyed.repeated().await? {
         return keyed.print(&answer);
     }
-    let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
     let decided = {
         let record = |before: &_, after: &_| {
-            let audit = keyed.doing.decided(decision, before, after, reason, rail_reference);
+            let audit = keyed.doing.decided(decision, &note, before, after);
             (audit, Some(keyed.keeps(&operator_record(after))))
         };
-        foundation.decide().run(&id, decision, reason, &record).await
+        foundation.decide().run(&id, decision, note.reason.as_deref(), &record).await
     };
     keyed.end(decided.map(|payment| operator_record(&payment))).await
 }

@@ -100,7 +100,7 @@ pub(super) struct Filter {
     #[arg(long)]
     priority: Option<Priority>,
     /// Assigned to this member of support
-    #[arg(long, value_parser = values::name)]
+    #[arg(long)]
     assignee: Option<String>,
     /// About this payment
     #[arg(long)]

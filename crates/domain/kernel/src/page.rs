@@ -1,5 +1,7 @@
 //! A page of a list.
 
+use crate::problems::Problems;
+
 /// Which part of a list is wanted (docs/API.md, "Lists").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
@@ -18,6 +20,19 @@ impl Page {
     pub fn new(limit: u32, offset: u64) -> Option<Self> {
         let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::money::MAX_MINOR.unsigned_abs();
         fits.then_some(Self { limit, offset })
+    }
+
+    /// The page that a caller asks for, or what is wrong with it.
+    pub fn read(limit: u64, offset: u64, problems: &mut Problems) -> Option<Self> {
+        let limit = u32::try_from(limit).ok().filter(|limit| Self::new(*limit, 0).is_some());
+        if limit.is_none() {
+            problems.add("limit", format_args!("must be from 1 to {}", Self::MAX_LIMIT));
+        }
+        let page = Self::new(limit.unwrap_or(Self::DEFAULT_LIMIT), offset);
+        if page.is_none() {
+            problems.add("offset", "is too large");
+        }
+        page.filter(|_| limit.is_some())
     }
 
     /// The greatest number of items on the page.
@@ -51,6 +66,21 @@ mod tests {
         assert_eq!(Page::new(0, 0), None);
         assert_eq!(Page::new(101, 0), None);
         assert!(Page::new(1, 0).is_some() && Page::new(100, 7).is_some());
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_a_page_is_told_by_its_own_name() {
+        let read = |limit, offset| {
+            let mut problems = Problems::new();
+            Page::read(limit, offset, &mut problems).ok_or(problems.into_messages())
+        };
+        assert_eq!(read(100, 7), Page::new(100, 7).ok_or(vec![]));
+        let (limit, offset) = ("limit must be from 1 to 100".to_owned(), "offset is too large".to_owned());
+        for wrong in [0, 101, u64::MAX] {
+            assert_eq!(read(wrong, 0), Err(vec![limit.clone()]));
+        }
+        assert_eq!(read(1, 1 << 53), Err(vec![offset.clone()]));
+        assert_eq!(read(0, 1 << 53), Err(vec![limit, offset]));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! API keys as they are stored: never the key itself.
 
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{merchant::Merchant, scope::Scopes};
+use crate::{
+    merchant::{MAX_NAME, Merchant},
+    scope::Scopes,
+};
 
 /// Limits of one key that differ from the configured ones; absent members follow the configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +21,25 @@ pub struct RateLimits {
     /// Everything else in any minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_per_minute: Option<u32>,
+}
+
+impl RateLimits {
+    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
+        let Some(members) = fields.object("rate_limits", problems) else { return Self::default() };
+        members.refuse_unknown(&["create_per_minute", "create_per_10s", "standard_per_minute"], problems);
+        let mut limit = |name: &str| {
+            let limit = u32::try_from(members.integer(name, problems)?).ok().filter(|limit| *limit > 0);
+            if limit.is_none() {
+                problems.add(&members.path(name), "must be from 1 to 4294967295");
+            }
+            limit
+        };
+        Self {
+            create_per_minute: limit("create_per_minute"),
+            create_per_10s: limit("create_per_10s"),
+            standard_per_minute: limit("standard_per_minute"),
+        }
+    }
 }
 
 /// An issued API key, known by the keyed hash of its text.
@@ -73,4 +96,73 @@ pub struct NewApiKey {
     pub rate_limits: RateLimits,
     /// When it expires; `None` if it does not.
     pub expires_at: Option<Timestamp>,
+}
+
+impl NewApiKey {
+    /// Reads what staff wrote. A key gets every scope unless some are named; one without a scope would open
+    /// nothing, so an empty list is refused.
+    pub fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let environment = fields.required_parsed::<Environment>("environment", &mut problems);
+        let name = fields.text("name", MAX_NAME, &mut problems).unwrap_or_default().to_owned();
+        let scopes = Scopes::read(&fields, &mut problems).unwrap_or_else(Scopes::all);
+        if scopes == Scopes::default() {
+            problems.add("scopes", "must name a scope");
+        }
+        let expires_at = fields.future_instant("expires_at", now, &mut problems);
+        let rate_limits = RateLimits::read(&fields, &mut problems);
+        let new = environment.map(|environment| {
+            let tenant = Tenant::new(merchant, environment);
+            Self { tenant, name, scopes, rate_limits, expires_at }
+        });
+        new.filter(|_| problems.is_empty()).ok_or(problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_763_683_200_000);
+
+    fn read(body: &Value) -> Result<NewApiKey, Vec<String>> {
+        NewApiKey::parse(MerchantId(7), body, NOW).map_err(Problems::into_messages)
+    }
+
+    #[test]
+    fn a_key_may_do_everything_unless_scopes_are_named() {
+        let scopes = |scopes: Value| read(&json!({ "environment": "test", "scopes": scopes })).map(|key| key.scopes);
+        assert_eq!(scopes(Value::Null), Ok(Scopes::all()));
+        let some = scopes(json!(["payments.view", "balance.read"])).expect("known scopes");
+        assert_eq!(some.to_text(), "payments.read balance.read");
+        assert_eq!(scopes(json!([])), Err(vec!["scopes must name a scope".to_owned()]));
+        let unknown = "scopes must be known scopes, such as payments.create";
+        assert_eq!(scopes(json!(["payments.steal"])), Err(vec![unknown.to_owned()]));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_key_is_told_at_once() {
+        let limits = json!({ "create_per_minute": 0, "standard_per_minute": 4_294_967_296_i64, "per_day": 1 });
+        let body = json!({
+            "environment": "moon",
+            "name": "x".repeat(256),
+            "scopes": [],
+            "expires_at": "2020-01-01T00:00:00Z",
+            "rate_limits": limits,
+        });
+        let told = read(&body).map(|_| ()).expect_err("nothing in it is right");
+        let expected = [
+            "environment must be one of test, live",
+            "name must be at most 255 characters",
+            "scopes must name a scope",
+            "expires_at must be an ISO 8601 instant in the future",
+            "rate_limits.per_day is not a known member",
+            "rate_limits.create_per_minute must be from 1 to 4294967295",
+            "rate_limits.standard_per_minute must be from 1 to 4294967295",
+        ];
+        assert_eq!(told, expected);
+    }
 }

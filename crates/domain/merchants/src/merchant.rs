@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use quipu_kernel::{Environment, MerchantId, Timestamp, wire_names};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Timestamp, wire_names};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most characters of a name for people.
+pub(crate) const MAX_NAME: usize = 255;
 
 wire_names! {
     /// The version of the interface that a merchant is on; it is on exactly one (docs/VERSIONING.md).
@@ -36,6 +40,14 @@ pub struct ReturnUrls {
     /// After a payment that was given up, failed or expired.
     #[serde(default)]
     pub cancel_url: Option<String>,
+}
+
+impl ReturnUrls {
+    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        let members = fields.object("return_urls", problems)?;
+        let mut url = |name: &str| members.web_url(name, problems).map(str::to_owned);
+        Some(Self { success_url: url("success_url"), cancel_url: url("cancel_url") })
+    }
 }
 
 /// A merchant, as onboarding made it or staff changed it.
@@ -87,6 +99,20 @@ pub struct NewMerchant {
     pub return_urls: ReturnUrls,
 }
 
+impl NewMerchant {
+    /// Reads what staff wrote. Only the name is needed.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
+        let api_version = fields.parsed("api_version", &mut problems).unwrap_or(ApiVersion::V1);
+        let return_urls = ReturnUrls::read(&fields, &mut problems).unwrap_or_default();
+        let status = fields.parsed("status", &mut problems).unwrap_or(MerchantStatus::Active);
+        let new = name.map(|name| Self { name, api_version, status, return_urls });
+        new.filter(|_| problems.is_empty()).ok_or(problems)
+    }
+}
+
 /// Changes of a merchant; absent members stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct MerchantPatch {
@@ -96,6 +122,25 @@ pub struct MerchantPatch {
     pub status: Option<MerchantStatus>,
     /// New defaults, both members at once.
     pub return_urls: Option<ReturnUrls>,
+}
+
+impl MerchantPatch {
+    /// Reads what staff wrote about a merchant on `version`. A patch may name the version but not change it,
+    /// since the operation that does so issues credentials.
+    pub fn parse(body: &Value, version: ApiVersion) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let name = if fields.has("name") { fields.required_text("name", MAX_NAME, &mut problems) } else { None };
+        let patch = Self {
+            name: name.map(str::to_owned),
+            status: fields.parsed("status", &mut problems),
+            return_urls: ReturnUrls::read(&fields, &mut problems),
+        };
+        if fields.parsed("api_version", &mut problems).is_some_and(|named: ApiVersion| named != version) {
+            problems.add("api_version", "is changed by the operation switch");
+        }
+        if problems.is_empty() { Ok(patch) } else { Err(problems) }
+    }
 }
 
 /// A change to a merchant: the merchant as it was when the change was decided, and as it is to be.

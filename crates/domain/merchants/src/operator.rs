@@ -1,6 +1,9 @@
 //! Members of the operator's staff.
 
-use quipu_kernel::{Timestamp, wire_names};
+use quipu_kernel::{Fields, Problems, Timestamp, wire_names};
+use serde_json::Value;
+
+use crate::merchant::MAX_NAME;
 
 wire_names! {
     /// What a member of staff may do. `admin` may do everything; every role reads what `viewer` reads.
@@ -64,4 +67,17 @@ pub struct NewOperator {
     pub role: Role,
     /// When the token expires; `None` if it does not.
     pub expires_at: Option<Timestamp>,
+}
+
+impl NewOperator {
+    /// Reads what staff wrote.
+    pub fn parse(body: &Value, now: Timestamp) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
+        let role = fields.required_parsed::<Role>("role", &mut problems);
+        let expires_at = fields.future_instant("expires_at", now, &mut problems);
+        let new = || Some(Self { name: name?, role: role?, expires_at });
+        new().filter(|_| problems.is_empty()).ok_or(problems)
+    }
 }

@@ -3,13 +3,14 @@
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Unrecognised};
+use quipu_kernel::{Fields, MerchantId, PaymentId, Problems, StoreError, Tenant, Unrecognised};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     audit::{Actor, AuditRecord},
     error::DirectoryError,
+    merchant::MAX_NAME,
     onboarding::Onboarding,
 };
 
@@ -78,6 +79,16 @@ pub struct MerchantPage {
 }
 
 impl MerchantPage {
+    /// Reads the name and the colour that staff wrote. A picture is sent in different ways, and becomes the logo
+    /// once it was drawn.
+    pub fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
+        let name = fields.text("name", MAX_NAME, problems).map(str::to_owned);
+        if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
+            problems.add("name", "must not be blank");
+        }
+        Self { name, accent: fields.parsed::<Accent>("accent", problems), logo: None }
+    }
+
     /// How the audit log shows a merchant's page: as JSON, `null` if nothing is set.
     pub fn audited(page: Option<&Self>) -> Value {
         page.map_or(

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use quipu_kernel::{Unrecognised, wire_names};
+use quipu_kernel::{Fields, Problems, Unrecognised, wire_names};
+
+/// The most names in a list of scopes.
+const MOST_NAMES: usize = 64;
 
 wire_names! {
     /// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is
@@ -59,6 +62,13 @@ impl Scopes {
     /// The canonical names, separated by spaces (RFC 6749, section 3.3), as tokens and stores write them.
     pub fn to_text(&self) -> String {
         self.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Reads the member `scopes` of a request, a list of names; `None` if it is not there.
+    pub fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        let names = fields.texts("scopes", MOST_NAMES, problems)?;
+        let scopes: Result<Self, _> = names.into_iter().map(str::parse).collect();
+        scopes.map_err(|_| problems.add("scopes", "must be known scopes, such as payments.create")).ok()
     }
 
     /// Reads what [`Scopes::to_text`] wrote.

@@ -1,12 +1,11 @@
 //! Pre-funding and corrections of balances.
 
 use quipu_commit::{Answer, IdempotencyRecord};
-use quipu_kernel::{Currency, Fields, MerchantId, Minor, Problems, Tenant};
 use quipu_merchants::AuditRecord;
-use quipu_payments::{AdjustError, Answered, StaffCall};
-use serde_json::{Value, json};
+use quipu_payments::{AdjustError, Adjustment, Answered, StaffCall};
+use serde_json::json;
 
-use super::{checked, existing_merchant, keyed_call, tenant_of};
+use super::{existing_merchant, keyed_call};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -14,19 +13,10 @@ use crate::{
     kept_answer,
 };
 
-const MAX_REASON: usize = 500;
-
-struct Adjustment {
-    tenant: Tenant,
-    currency: Currency,
-    amount: Minor,
-    reason: String,
-}
-
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
 pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
-    let adjustment = parse(merchant, &call.json().await?)?;
+    let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
     let Some(key) = kept_answer::idempotency_key(&call)? else {
         let (answer, audit) = prepare(&call, &staff, &adjustment)?;
         apply(&call, &adjustment, audit, None).await?;
@@ -80,25 +70,4 @@ async fn apply(
 ) -> Result<(), AdjustError> {
     let Adjustment { tenant, currency, amount, .. } = *adjustment;
     call.state.services.adjust.run(tenant, currency, amount, audit, record).await
-}
-
-fn parse(merchant: MerchantId, body: &Value) -> Result<Adjustment, ApiError> {
-    let fields = Fields::of_body(body)?;
-    let mut problems = Problems::new();
-    let tenant = tenant_of(merchant, &fields, &mut problems);
-    let currency = fields.required_parsed::<Currency>("currency", &mut problems);
-    if !fields.has("amount") {
-        problems.add("amount", "is required");
-    }
-    let amount = fields.integer("amount", &mut problems).and_then(|units| {
-        let amount = Minor::new(units).ok().filter(|amount| *amount != Minor::ZERO);
-        if amount.is_none() {
-            problems.add("amount", "must be a signed amount, not zero, of at most 2^53 - 1");
-        }
-        amount
-    });
-    let reason = fields.required_text("reason", MAX_REASON, &mut problems).map(str::to_owned);
-    let adjustment =
-        || Some(Adjustment { tenant: tenant?, currency: currency?, amount: amount?, reason: reason? });
-    checked(adjustment(), problems)
 }

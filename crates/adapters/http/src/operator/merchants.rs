@@ -2,8 +2,7 @@
 
 use quipu_kernel::{Environment, Fields, Problems};
 use quipu_merchants::{
-    ApiVersion, HmacCredential, Issued, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, NewMerchant,
-    ReturnUrls,
+    ApiVersion, HmacCredential, Issued, Merchant, MerchantFilter, MerchantPatch, NewMerchant,
 };
 use serde_json::{Value, json};
 
@@ -16,11 +15,9 @@ use crate::{
     state::AppState,
 };
 
-const MAX_NAME: usize = 255;
-
 /// `POST /operator/v1/merchants`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
-    let new = parse_new(&call.json().await?)?;
+    let new = NewMerchant::parse(&call.json().await?)?;
     let (merchant, _) = call.state.onboarding.create_merchant(new, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
@@ -46,13 +43,10 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     envelope::one(shown(&call.state, &existing_merchant(&call).await?)?)
 }
 
-/// `PATCH /operator/v1/merchants/{id}`. The version is changed by `switch`, which issues credentials.
+/// `PATCH /operator/v1/merchants/{id}`
 pub(crate) async fn change(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?;
-    let (patch, version) = parse_patch(&call.json().await?)?;
-    if version.is_some_and(|version| version != merchant.api_version) {
-        return Err(ApiError::validation("api_version", "is changed by the operation switch"));
-    }
+    let patch = MerchantPatch::parse(&call.json().await?, merchant.api_version)?;
     let merchant = call.state.onboarding.change_merchant(merchant.id, patch, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
@@ -106,35 +100,4 @@ fn shown(state: &AppState, merchant: &Merchant) -> Result<Value, ApiError> {
         "default_webhook_secret": test.expose(),
         "created_at": merchant.created_at,
     }))
-}
-
-fn parse_new(body: &Value) -> Result<NewMerchant, ApiError> {
-    let fields = Fields::of_body(body)?;
-    let mut problems = Problems::new();
-    let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
-    let api_version = fields.parsed("api_version", &mut problems).unwrap_or(ApiVersion::V1);
-    let return_urls = read_return_urls(&fields, &mut problems).unwrap_or_default();
-    let status = fields.parsed("status", &mut problems).unwrap_or(MerchantStatus::Active);
-    let new = name.map(|name| NewMerchant { name, api_version, status, return_urls });
-    checked(new, problems)
-}
-
-fn parse_patch(body: &Value) -> Result<(MerchantPatch, Option<ApiVersion>), ApiError> {
-    let fields = Fields::of_body(body)?;
-    let mut problems = Problems::new();
-    let name = if fields.has("name") {
-        fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned)
-    } else {
-        None
-    };
-    let status = fields.parsed::<MerchantStatus>("status", &mut problems);
-    let return_urls = read_return_urls(&fields, &mut problems);
-    let version = fields.parsed("api_version", &mut problems);
-    checked(Some((MerchantPatch { name, status, return_urls }, version)), problems)
-}
-
-fn read_return_urls(fields: &Fields<'_>, problems: &mut Problems) -> Option<ReturnUrls> {
-    let members = fields.object("return_urls", problems)?;
-    let mut url = |name: &str| members.web_url(name, problems).map(str::to_owned);
-    Some(ReturnUrls { success_url: url("success_url"), cancel_url: url("cancel_url") })
 }

@@ -21,7 +21,7 @@ pub(crate) mod routes;
 pub(crate) mod tickets;
 pub(crate) mod webhooks;
 
-use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::{DirectoryError, Merchant};
 
 use crate::{call::Call, code::ErrorCode, error::ApiError};
@@ -42,16 +42,6 @@ async fn existing_merchant(call: &Call) -> Result<Merchant, ApiError> {
 fn tenant_of(merchant: MerchantId, fields: &Fields<'_>, problems: &mut Problems) -> Option<Tenant> {
     let environment = fields.required_parsed::<Environment>("environment", problems)?;
     Some(Tenant::new(merchant, environment))
-}
-
-/// The time at which something is to end by itself, from the body.
-fn read_expiry(fields: &Fields<'_>, now: Timestamp, problems: &mut Problems) -> Option<Timestamp> {
-    let text = fields.text("expires_at", 64, problems)?;
-    let at = Timestamp::parse(text).filter(|at| *at > now);
-    if at.is_none() {
-        problems.add("expires_at", "must be an ISO 8601 instant in the future");
-    }
-    at
 }
 
 /// The value that was read, unless there were problems.

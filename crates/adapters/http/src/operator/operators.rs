@@ -1,10 +1,10 @@
 //! The operator's own staff.
 
-use quipu_kernel::{Fields, Problems};
-use quipu_merchants::{NewOperator, Operator, Role};
+use quipu_kernel::Problems;
+use quipu_merchants::{NewOperator, Operator};
 use serde_json::{Value, json};
 
-use super::{checked, of_part, read_expiry};
+use super::{checked, of_part};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -14,14 +14,8 @@ use crate::{
 
 /// `POST /operator/v1/operators`; only this answer contains the token.
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
-    let body = call.json().await?;
-    let fields = Fields::of_body(&body)?;
-    let mut problems = Problems::new();
-    let name = fields.required_text("name", 255, &mut problems).map(str::to_owned);
-    let role = fields.required_parsed::<Role>("role", &mut problems);
-    let expires_at = read_expiry(&fields, call.now, &mut problems);
-    let new = || Some(NewOperator { name: name?, role: role?, expires_at });
-    let issued = call.state.onboarding.create_operator(checked(new(), problems)?, staff.actor()).await?;
+    let new = NewOperator::parse(&call.json().await?, call.now)?;
+    let issued = call.state.onboarding.create_operator(new, staff.actor()).await?;
     let mut shown = shown(&issued.record);
     shown["token"] = json!(issued.secret.expose());
     envelope::one(shown)

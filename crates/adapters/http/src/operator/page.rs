@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use quipu_kernel::{Fields, MerchantId, Problems};
-use quipu_merchants::{Accent, MerchantPage};
+use quipu_merchants::MerchantPage;
 use quipu_pages::{LogoProblem, MAX_LOGO_BYTES, redraw};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
@@ -15,7 +15,6 @@ use crate::{
     error::ApiError,
 };
 
-const MAX_NAME: usize = 255;
 /// The most characters of a logo in base64, not counting line breaks.
 const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
@@ -81,17 +80,9 @@ async fn shown(call: &Call, merchant: MerchantId) -> Outcome {
 fn parse(body: &Value) -> Result<(MerchantPage, Option<Vec<u8>>), ApiError> {
     let fields = Fields::of_body(body)?;
     let mut problems = Problems::new();
-    let name = fields.text("name", MAX_NAME, &mut problems).map(str::to_owned);
-    if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
-        problems.add("name", "must not be blank");
-    }
-    let accent = fields.parsed::<Accent>("accent", &mut problems);
+    let page = MerchantPage::read(&fields, &mut problems);
     let logo = read_logo(&fields, &mut problems);
-    if problems.is_empty() {
-        Ok((MerchantPage { name, accent, logo: None }, logo))
-    } else {
-        Err(problems.into())
-    }
+    if problems.is_empty() { Ok((page, logo)) } else { Err(problems.into()) }
 }
 
 fn read_logo(fields: &Fields<'_>, problems: &mut Problems) -> Option<Vec<u8>> {

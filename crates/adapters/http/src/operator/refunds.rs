@@ -1,6 +1,6 @@
 //! Refunds.
 
-use quipu_kernel::{Fields, Problems};
+use quipu_kernel::Problems;
 use quipu_payments::{Payment, Refund, RefundOrder, StaffCall, operator_record};
 use serde_json::{Value, json};
 
@@ -8,18 +8,13 @@ use super::{checked, decided::Deciding, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
-    kept_answer,
+    envelope, kept_answer,
 };
-
-const MAX_REASON: usize = 500;
-const MAX_TICKET: usize = 64;
 
 /// `POST /operator/v1/payments/{payment_id}/refunds`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
-    let order = parse(&call.json().await?)?;
+    let order = RefundOrder::parse(&call.json().await?)?;
     let what = StaffCall::Refund(payment.id());
     let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant, what).await? {
         Ok(deciding) => deciding,
@@ -57,16 +52,4 @@ fn shown(payment: &Payment, refund: &Refund) -> Value {
     shown["status_version"] = json!(payment.state().version);
     shown["refunded_amount"] = json!(payment.state().refunded_amount);
     shown
-}
-
-fn parse(body: &Value) -> Result<RefundOrder, ApiError> {
-    let fields = Fields::of_body(body)?;
-    let mut problems = Problems::new();
-    if !fields.has("amount") {
-        problems.add("amount", "is required");
-    }
-    let amount = fields.amount("amount", &mut problems);
-    let reason = fields.text("reason", MAX_REASON, &mut problems).map(str::to_owned);
-    let ticket_id = fields.text("ticket_id", MAX_TICKET, &mut problems).map(str::to_owned);
-    checked(amount.map(|amount| RefundOrder { amount, reason, ticket_id }), problems)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn token(call: Call, caller: Caller) -> Outcome {
 fn parse(body: &Value) -> Result<(Option<Scopes>, Duration), ApiError> {
     let fields = Fields::of_body(body)?;
     let mut problems = Problems::new();
-    let scopes = read_scopes(&fields, &mut problems);
+    let scopes = Scopes::read(&fields, &mut problems);
     let seconds = fields.integer("expires_in", &mut problems).map(u64::try_from);
     let seconds = match seconds {
         None => DEFAULT_SECONDS,
@@ -44,13 +44,6 @@ fn parse(body: &Value) -> Result<(Option<Scopes>, Duration), ApiError> {
         }
     };
     if problems.is_empty() { Ok((scopes, Duration::from_secs(seconds))) } else { Err(problems.into()) }
-}
-
-/// Reads the member `scopes`, a list of names.
-pub(crate) fn read_scopes(fields: &Fields<'_>, problems: &mut Problems) -> Option<Scopes> {
-    let names = fields.texts("scopes", 64, problems)?;
-    let scopes: Result<Scopes, _> = names.into_iter().map(str::parse).collect();
-    scopes.map_err(|_| problems.add("scopes", "must be known scopes, such as payments.create")).ok()
 }
 
 /// `GET /.well-known/jwks.json` (RFC 7517).

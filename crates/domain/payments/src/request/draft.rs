@@ -95,10 +95,7 @@ impl Draft {
 }
 
 fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
-    if !body.has("amount") {
-        problems.add("amount", "is required");
-    }
-    let units = body.integer("amount", problems)?;
+    let units = body.required_integer("amount", problems)?;
     match Amount::new(units) {
         Ok(amount) => return Some(amount),
         Err(_) if units < 1 => problems.add("amount", "must be at least 1"),

@@ -3,15 +3,40 @@
 use std::sync::Arc;
 
 use quipu_commit::Commit;
-use quipu_kernel::{Clock, Entropy, PaymentId};
+use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems};
+use serde_json::Value;
 
 use crate::{
     act::{Decided, act},
     error::DecideError,
     payment::{Failure, Payment, apply::Happening, changes::Changed, decision::ManualDecision, moves::chain},
     ports::CrossTenantReads,
-    staff::recorded::Recorded,
+    staff::recorded::{MAX_REASON, Recorded},
 };
+
+/// The most characters of a bank's or provider's reference.
+const MAX_REFERENCE: usize = 255;
+
+/// What a person says about a decision.
+#[derive(Debug, Clone, Default)]
+pub struct DecisionNote {
+    /// Reason in words, at most 500 characters.
+    pub reason: Option<String>,
+    /// The bank's or provider's own reference, at most 255 characters, for the audit log.
+    pub rail_reference: Option<String>,
+}
+
+impl DecisionNote {
+    /// Reads what staff wrote.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let mut text = |name, max| fields.text(name, max, &mut problems).map(str::to_owned);
+        let note =
+            Self { reason: text("reason", MAX_REASON), rail_reference: text("rail_reference", MAX_REFERENCE) };
+        if problems.is_empty() { Ok(note) } else { Err(problems) }
+    }
+}
 
 /// The use case for the operator's decisions about payments.
 pub struct DecidePayment {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use quipu_commit::Commit;
-use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
+use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32};
+use serde_json::Value;
 
 use crate::{
     act::{Decided, act},
@@ -15,8 +16,11 @@ use crate::{
         refund::{NotRefundable, Refund},
     },
     ports::CrossTenantReads,
-    staff::recorded::Recorded,
+    staff::recorded::{MAX_REASON, Recorded},
 };
+
+/// The most characters of a ticket's identifier.
+const MAX_TICKET: usize = 64;
 
 /// A person's order to refund a payment.
 #[derive(Debug, Clone)]
@@ -27,6 +31,19 @@ pub struct RefundOrder {
     pub reason: Option<String>,
     /// The ticket in which it was asked for.
     pub ticket_id: Option<String>,
+}
+
+impl RefundOrder {
+    /// Reads what staff wrote.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let amount = fields.required_amount("amount", &mut problems);
+        let reason = fields.text("reason", MAX_REASON, &mut problems).map(str::to_owned);
+        let ticket_id = fields.text("ticket_id", MAX_TICKET, &mut problems).map(str::to_owned);
+        let order = amount.map(|amount| Self { amount, reason, ticket_id });
+        order.filter(|_| problems.is_empty()).ok_or(problems)
+    }
 }
 
 /// The use case for the operator's refunds.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     history::receipt::Receipt,
     payment::{Payment, decision::ManualDecision, refund::Refund, view::PaymentRecord},
+    staff::decide_manually::DecisionNote,
 };
 
 /// A payment: the merchant's record, its tenant, its rail, and the rail's own identifier of it.
@@ -48,14 +49,13 @@ impl Doing<'_> {
     pub fn decided(
         &self,
         decision: ManualDecision,
+        note: &DecisionNote,
         before: &Payment,
         after: &Payment,
-        reason: Option<&str>,
-        rail_reference: Option<&str>,
     ) -> AuditRecord {
         let mut now = standing(after);
-        now["reason"] = json!(reason);
-        now["rail_reference"] = json!(rail_reference);
+        now["reason"] = json!(note.reason);
+        now["rail_reference"] = json!(note.rail_reference);
         self.line(&format!("payment.{}", decision.as_str()), Some(before.terms().tenant.merchant()))
             .about(format!("payment/{}", before.id()))
             .changing(standing(before), now)
