@@ -3,6 +3,9 @@
 //! Each verb builds the records and the line of the audit log, and hands both to the [`Directory`] in one
 //! call. Keys and secrets that are shown once are in the answer and nowhere else.
 
+mod keys;
+mod operators;
+
 use std::sync::Arc;
 
 use quipu_kernel::{
@@ -12,14 +15,11 @@ use serde_json::{Value, json};
 use uuid::Builder;
 
 use crate::{
-    api_key::{ApiKeyRecord, NewApiKey, RateLimits},
     audit::{Actor, AuditRecord},
     beneficiary::Beneficiary,
-    credential::HmacCredential,
     error::DirectoryError,
-    merchant::{ApiVersion, Merchant, MerchantChange, MerchantPatch, NewMerchant},
-    mint::{Issued, Minter},
-    operator::{NewOperator, Operator},
+    merchant::{Merchant, MerchantChange, MerchantPatch, NewMerchant},
+    mint::Minter,
     ports::Directory,
     route::Route,
 };
@@ -138,126 +138,6 @@ impl Onboarding {
         Err(DirectoryError::Stale)
     }
 
-    /// Issues an API key.
-    pub async fn issue_api_key(
-        &self,
-        new: NewApiKey,
-        actor: Actor,
-    ) -> Result<Issued<ApiKeyRecord>, DirectoryError> {
-        let at = self.clock.now();
-        let minted = self.minter.api_key(new.tenant.environment());
-        let record = ApiKeyRecord {
-            key_id: self.uuid(),
-            tenant: new.tenant,
-            name: new.name,
-            hash: minted.hash,
-            last_four: minted.last_four,
-            scopes: new.scopes,
-            rate_limits: new.rate_limits,
-            expires_at: new.expires_at,
-            revoked_at: None,
-            last_used_at: None,
-            created_at: at,
-        };
-        let after = json!({
-            "environment": record.tenant.environment(),
-            "name": record.name,
-            "scopes": record.scopes.to_text(),
-            "rate_limits": record.rate_limits,
-            "expires_at": record.expires_at,
-            "last_four": record.last_four,
-        });
-        let audit = self.audit(at, actor, "api_key.issue", Some(record.tenant.merchant()));
-        let audit = audit.about(format!("api_key/{}", record.key_id)).changing(Value::Null, after);
-        self.directory.add_api_key(record.clone(), audit).await?;
-        Ok(Issued { record, secret: minted.text })
-    }
-
-    /// Revokes an API key, and with it every bearer token made by it.
-    pub async fn revoke_api_key(
-        &self,
-        merchant: MerchantId,
-        key_id: &str,
-        actor: Actor,
-    ) -> Result<(), DirectoryError> {
-        let at = self.clock.now();
-        let audit = self.revocation(at, actor, "api_key", Some(merchant), key_id);
-        self.directory.revoke_api_key(merchant, key_id, at, audit).await
-    }
-
-    /// Issues a v2 credential, the second beside an active one at most.
-    pub async fn issue_credential(
-        &self,
-        tenant: Tenant,
-        actor: Actor,
-    ) -> Result<Issued<HmacCredential>, DirectoryError> {
-        self.existing(tenant.merchant()).await?;
-        let at = self.clock.now();
-        let issued = self.new_credential(tenant, at);
-        let audit = self.audit(at, actor, "hmac_credential.issue", Some(tenant.merchant()));
-        let audit = audit
-            .about(format!("hmac_credential/{}", issued.record.credential_id))
-            .changing(Value::Null, json!({ "environment": tenant.environment() }));
-        self.directory.add_credential(issued.record.clone(), audit).await?;
-        Ok(issued)
-    }
-
-    /// Revokes a v2 credential, and with it every bearer token made by it.
-    pub async fn revoke_credential(
-        &self,
-        merchant: MerchantId,
-        credential_id: &str,
-        actor: Actor,
-    ) -> Result<(), DirectoryError> {
-        let at = self.clock.now();
-        let audit = self.revocation(at, actor, "hmac_credential", Some(merchant), credential_id);
-        self.directory.revoke_credential(merchant, credential_id, at, audit).await
-    }
-
-    /// Moves a merchant to another version of the interface: its API keys and credentials end, and for v2 each
-    /// environment gets a credential. `Conflict` if it is on that version already.
-    pub async fn switch(
-        &self,
-        id: MerchantId,
-        version: ApiVersion,
-        actor: Actor,
-    ) -> Result<Vec<Issued<HmacCredential>>, DirectoryError> {
-        for _ in 0..MOST_ATTEMPTS {
-            let before = self.existing(id).await?;
-            if before.api_version == version {
-                return Err(DirectoryError::Conflict("the merchant is on this version already"));
-            }
-            let at = self.clock.now();
-            let issued = self.credentials_of(id, version, at);
-            let after = Merchant { api_version: version, ..before.clone() };
-            let audit = self.audit(at, actor.clone(), "merchant.switch", Some(id));
-            let audit = audit.changing(shown(&before), shown(&after));
-            let records = issued.iter().map(|issued| issued.record.clone()).collect();
-            let change = MerchantChange { before, after };
-            match self.directory.switch_version(change, records, at, audit).await {
-                Err(DirectoryError::Stale) => {}
-                outcome => return outcome.map(|()| issued),
-            }
-        }
-        Err(DirectoryError::Stale)
-    }
-
-    /// The credentials that a merchant gets when it starts with a version.
-    fn credentials_of(
-        &self,
-        id: MerchantId,
-        version: ApiVersion,
-        at: Timestamp,
-    ) -> Vec<Issued<HmacCredential>> {
-        match version {
-            ApiVersion::V1 => Vec::new(),
-            ApiVersion::V2 => {
-                let tenants = Environment::ALL.map(|environment| Tenant::new(id, environment));
-                tenants.into_iter().map(|tenant| self.new_credential(tenant, at)).collect()
-            }
-        }
-    }
-
     /// Replaces all routes of a merchant.
     pub async fn put_routes(
         &self,
@@ -308,42 +188,6 @@ impl Onboarding {
         audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after)
     }
 
-    /// Adds a member of staff and answers the token once.
-    pub async fn create_operator(
-        &self,
-        new: NewOperator,
-        actor: Actor,
-    ) -> Result<Issued<Operator>, DirectoryError> {
-        let at = self.clock.now();
-        let minted = self.minter.operator_token();
-        let operator = Operator {
-            operator_id: self.uuid(),
-            name: new.name,
-            role: new.role,
-            token_hash: minted.hash,
-            expires_at: new.expires_at,
-            revoked_at: None,
-            created_at: at,
-        };
-        let after = json!({
-            "name": operator.name,
-            "role": operator.role.as_str(),
-            "expires_at": operator.expires_at,
-        });
-        let audit = self.audit(at, actor, "operator.create", None);
-        let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
-        self.directory.add_operator(operator.clone(), audit).await?;
-        Ok(Issued { record: operator, secret: minted.text })
-    }
-
-    /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let
-    /// others in.
-    pub async fn revoke_operator(&self, operator_id: &str, actor: Actor) -> Result<(), DirectoryError> {
-        let at = self.clock.now();
-        let audit = self.revocation(at, actor, "operator", None, operator_id);
-        self.directory.revoke_operator(operator_id, at, audit).await
-    }
-
     /// A line of the audit log about a merchant, if it concerns one, for changes that other crates make too.
     pub fn audit(&self, at: Timestamp, actor: Actor, action: &str, of: Option<MerchantId>) -> AuditRecord {
         AuditRecord::new(self.entropy.as_ref(), at, actor, action, of)
@@ -360,20 +204,6 @@ impl Onboarding {
         let audit = self.audit(at, actor, &format!("{what}.revoke"), merchant);
         let (before, after) = (json!({ "revoked_at": null }), json!({ "revoked_at": at }));
         audit.about(format!("{what}/{id}")).changing(before, after)
-    }
-
-    fn new_credential(&self, tenant: Tenant, at: Timestamp) -> Issued<HmacCredential> {
-        let credential_id = self.uuid();
-        let minted = self.minter.hmac_secret(&credential_id);
-        let record = HmacCredential {
-            credential_id,
-            tenant,
-            sealed_secret: minted.sealed,
-            rate_limits: RateLimits::default(),
-            revoked_at: None,
-            created_at: at,
-        };
-        Issued { record, secret: minted.text }
     }
 
     async fn existing(&self, id: MerchantId) -> Result<Merchant, DirectoryError> {

@@ -1,0 +1,49 @@
+//! Members of the operator's staff.
+
+use serde_json::{Value, json};
+
+use super::Onboarding;
+use crate::{
+    audit::Actor,
+    error::DirectoryError,
+    mint::Issued,
+    operator::{NewOperator, Operator},
+};
+
+impl Onboarding {
+    /// Adds a member of staff and answers the token once.
+    pub async fn create_operator(
+        &self,
+        new: NewOperator,
+        actor: Actor,
+    ) -> Result<Issued<Operator>, DirectoryError> {
+        let at = self.clock.now();
+        let minted = self.minter.operator_token();
+        let operator = Operator {
+            operator_id: self.uuid(),
+            name: new.name,
+            role: new.role,
+            token_hash: minted.hash,
+            expires_at: new.expires_at,
+            revoked_at: None,
+            created_at: at,
+        };
+        let after = json!({
+            "name": operator.name,
+            "role": operator.role.as_str(),
+            "expires_at": operator.expires_at,
+        });
+        let audit = self.audit(at, actor, "operator.create", None);
+        let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
+        self.directory.add_operator(operator.clone(), audit).await?;
+        Ok(Issued { record: operator, secret: minted.text })
+    }
+
+    /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let
+    /// others in.
+    pub async fn revoke_operator(&self, operator_id: &str, actor: Actor) -> Result<(), DirectoryError> {
+        let at = self.clock.now();
+        let audit = self.revocation(at, actor, "operator", None, operator_id);
+        self.directory.revoke_operator(operator_id, at, audit).await
+    }
+}
