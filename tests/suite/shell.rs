@@ -251,10 +251,7 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["key", "revoke", &id, "nothing"], "no such key"),
         (&["key", "create", &id], "--environment"),
         (&["key", "create", &id, "--environment", "prod"], "test, live"),
-        (
-            &["key", "create", &id, "--environment", "test", "--scopes", "payments.steal"],
-            "known scopes",
-        ),
+        (&["key", "create", &id, "--environment", "test", "--scopes", "payments.steal"], "known scopes"),
         (
             &["key", "create", &id, "--environment", "test", "--expires-at", "2020-01-01T00:00:00Z"],
             "in the future",

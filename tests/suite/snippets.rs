@@ -283,7 +283,7 @@ fn the_rails_vector_is_what_openssl_says() {
 fn the_row_of_the_endpoint_guide_is_in_the_table() {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let [block] = &of_kind("docs/ADDING-AN-ENDPOINT.md", "rust")[..] else { panic!("one block") };
-    let routes = squeezed(&read("crates/adapters/http/src/routes/payments.rs"));
+    let routes = squeezed(&read("crates/adapters/http/src/route_table/payments.rs"));
     // The summary is shortened, and the refusals are left out.
     let shown = squeezed(block);
     for part in shown.strip_suffix("),").expect("the end of a row").split('…') {

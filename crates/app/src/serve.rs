@@ -346,7 +346,7 @@ fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop
         decide: use_cases.decide,
         refund: use_cases.refund,
         resolve: use_cases.resolve,
-        hear: use_cases.hear,
+        rail_events: use_cases.rail_events,
         all_payments: foundation.all_payments(),
         pages: use_cases.pages,
         webhooks,

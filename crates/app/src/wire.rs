@@ -17,8 +17,8 @@ use quipu_merchants::{
 };
 use quipu_payments::{
     AdjustBalance, BankReads, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, ExportPayouts,
-    FillRecipient, HearRail, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
-    ResolveReceipt, SettlePayment,
+    FillRecipient, PageLinks, PaymentReads, ProcessRailEvent, Rail, Rails, RaiseAlert, RefundPayment,
+    ResolveReceipt, SettlePayment, SimulateScheme,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, PageKey, SystemEntropy};
@@ -104,9 +104,10 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
-    pub(crate) fn hear(&self) -> HearRail {
+    pub(crate) fn rail_events(&self) -> ProcessRailEvent {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        HearRail::new(self.commit(), self.all_payments(), clock, entropy).telling(Arc::new(LoudAttention))
+        ProcessRailEvent::new(self.commit(), self.all_payments(), clock, entropy)
+            .telling(Arc::new(LoudAttention))
     }
 
     pub(crate) fn decide(&self) -> DecidePayment {
@@ -255,7 +256,7 @@ pub(crate) struct UseCases {
     pub(crate) settle: Arc<SettlePayment>,
     pub(crate) adjust: Arc<AdjustBalance>,
     pub(crate) alert: Arc<RaiseAlert>,
-    pub(crate) hear: Arc<HearRail>,
+    pub(crate) rail_events: Arc<ProcessRailEvent>,
     pub(crate) decide: Arc<DecidePayment>,
     pub(crate) refund: Arc<RefundPayment>,
     pub(crate) resolve: Arc<ResolveReceipt>,
@@ -273,7 +274,7 @@ impl UseCases {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
         let rails = Arc::new(rails(foundation, settings, public_url)?);
-        let hear = Arc::new(foundation.hear());
+        let rail_events = Arc::new(foundation.rail_events());
         let (commit, payments) = (foundation.commit(), foundation.payments());
         let create = CreatePayment::new(
             Arc::clone(&commit),
@@ -286,23 +287,23 @@ impl UseCases {
         .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
         .with_redirectpay_alert_after(settings.redirectpay_alert_after)
         .with_page_links(Arc::clone(&links))
-        .with_reports_to(Arc::clone(&hear));
+        .with_reports_to(Arc::clone(&rail_events));
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
-        let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&hear), links);
+        let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&rail_events), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle = SettlePayment::new(
             commit,
             foundation.queue(),
             payments,
             Arc::clone(&rails),
-            Arc::clone(&hear),
+            Arc::clone(&rail_events),
             clock(),
             entropy(),
         );
         Ok(Self {
             rails,
             alert: Arc::new(alert),
-            hear,
+            rail_events,
             decide: Arc::new(foundation.decide()),
             refund: Arc::new(foundation.refund()),
             resolve: Arc::new(foundation.resolve()),
@@ -319,7 +320,7 @@ impl UseCases {
 fn pages(
     foundation: &Foundation,
     rails: Arc<Rails>,
-    hear: Arc<HearRail>,
+    rail_events: Arc<ProcessRailEvent>,
     links: Arc<PageLinks>,
 ) -> PageServices {
     let (commit, payments) = (foundation.commit(), foundation.payments());
@@ -335,7 +336,7 @@ fn pages(
         store: Arc::new(foundation.store.clone()),
         links,
         recipients: Arc::new(recipients),
-        scheme: Arc::new(PlayScheme::new(commit, payments, hear, clock)),
+        scheme: Arc::new(SimulateScheme::new(commit, payments, rail_events, clock)),
         viewers: Arc::new(Viewers::default()),
     }
 }

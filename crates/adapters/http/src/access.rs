@@ -1,4 +1,4 @@
-//! Doors: the kinds of authentication, each with the handler behind it.
+//! Who may call a route: the kinds of authentication, each with the handler behind it.
 
 use quipu_kernel::Tenant;
 use quipu_merchants::{BudgetKind, Role, Scope};
@@ -25,14 +25,14 @@ pub(crate) struct Judge {
     pub(crate) whole: fn(&Call, &[u8]) -> Result<Provider, ApiError>,
 }
 
-/// The kinds of authentication, each with its handler. A handler takes what its door provides, so it fits no
-/// other door.
+/// The kinds of authentication, each with its handler. A handler takes what its kind provides, so it fits no
+/// other.
 #[derive(Clone, Copy)]
-pub(crate) enum Door {
+pub(crate) enum Access {
     /// Everyone, uncounted.
     Public(fn(Call) -> Running),
     /// Everyone, counted by address: hosted pages and transfers of files.
-    Visitor(fn(Call) -> Running),
+    Anonymous(fn(Call) -> Running),
     /// A payment provider. Unverified callbacks are counted by address and verified ones by rail, so that
     /// nobody else can use up a provider's budget.
     Callback(Judge, fn(Call, Provider) -> Running),
@@ -84,10 +84,10 @@ impl Credentials {
     }
 }
 
-impl Door {
+impl Access {
     pub(crate) const fn credentials(&self) -> Credentials {
         match self {
-            Self::Public(_) | Self::Visitor(_) => Credentials::None,
+            Self::Public(_) | Self::Anonymous(_) => Credentials::None,
             Self::Callback(..) => Credentials::Provider,
             Self::ApiKey(..) => Credentials::ApiKey,
             Self::KeyOrToken(..) => Credentials::ApiKeyOrToken,
@@ -105,7 +105,7 @@ impl Door {
             | Self::Scoped(needs, _)
             | Self::Signed(needs, _)
             | Self::SignedCreation(needs, _) => Some(*needs),
-            Self::Public(_) | Self::Visitor(_) | Self::Callback(..) | Self::Staff(..) => None,
+            Self::Public(_) | Self::Anonymous(_) | Self::Callback(..) | Self::Staff(..) => None,
         }
     }
 }

@@ -14,9 +14,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    code::ErrorCode,
     connection::{Announced, Conversation, NotWaitedFor},
     error::ApiError,
+    error_code::ErrorCode,
     memory::Room,
     settings::least_within,
 };

@@ -4,12 +4,12 @@ use quipu_payments::{CallbackHeaders, NotVerified, RailEvent};
 use serde_json::json;
 
 use crate::{
+    access::Judge,
     call::{Call, Outcome},
     caller::Provider,
-    code::ErrorCode,
-    door::Judge,
     envelope,
     error::ApiError,
+    error_code::ErrorCode,
 };
 
 /// The most bytes of a callback. Those of our own protocol have less than two kilobytes.
@@ -55,7 +55,7 @@ fn unknown() -> ApiError {
 /// answered like the others, since the provider has done its part.
 pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
     let event = RailEvent::parse(&call.json().await?)?;
-    let heard = call.state.services.hear.run(provider.rail(), &event).await?;
-    metrics::counter!("quipu_callbacks_total", "outcome" => heard.as_str()).increment(1);
-    envelope::one(json!({ "id": event.id, "outcome": heard.as_str() }))
+    let outcome = call.state.services.rail_events.run(provider.rail(), &event).await?;
+    metrics::counter!("quipu_callbacks_total", "outcome" => outcome.as_str()).increment(1);
+    envelope::one(json!({ "id": event.id, "outcome": outcome.as_str() }))
 }

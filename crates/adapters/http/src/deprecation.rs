@@ -52,7 +52,7 @@ fn http_date(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::route_table;
+    use crate::route_table::route_table;
 
     /// How long a deprecated route works at least: three months, in seconds.
     const NOTICE: u64 = 92 * 24 * 60 * 60;

@@ -26,10 +26,10 @@ use quipu_merchants::RateVerdict;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
+    access::Credentials,
     body,
     call::{Outcome, payment_of},
     connection::{Conversation, Turn},
-    door::Credentials,
     entrance::Entrance,
     error::ApiError,
     measure,

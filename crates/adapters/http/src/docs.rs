@@ -14,8 +14,8 @@ use utoipa_swagger_ui::Config;
 
 use crate::{
     call::{Call, Outcome},
-    code::ErrorCode,
     error::ApiError,
+    error_code::ErrorCode,
     reply,
 };
 

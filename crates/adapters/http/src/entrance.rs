@@ -1,4 +1,4 @@
-//! The way of one request through its route's door. The checks come in this order: credentials, version, rate
+//! The way of one request through the access rule of its route. The checks come in this order: credentials, version, rate
 //! limit, suspension, scope, and only then the request itself. So every call of a key or credential is
 //! counted, whatever the answer is. Only a signed creation under pressure is refused before its signature is
 //! verified, and counted for nobody.
@@ -10,11 +10,11 @@ use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
 use quipu_merchants::{BudgetKind, RateVerdict, Role};
 
 use crate::{
+    access::{Access, Judge, Needs},
     body::Intake,
     call::{Call, Outcome, merchant_in_path},
     caller::{self, AuthenticatedOperator, Caller, Provider, Signed, VerifiedNonce},
     content::Content,
-    door::{Door, Judge, Needs},
     error::ApiError,
     memory::Sender,
     pages::show::{instead, wants_page},
@@ -24,7 +24,7 @@ use crate::{
     state::AppState,
 };
 
-/// One request before its door.
+/// One request before it is authenticated.
 pub(crate) struct Entrance {
     row: &'static RouteRow,
     state: Arc<AppState>,
@@ -51,11 +51,11 @@ impl Entrance {
         self.verdict.as_ref()
     }
 
-    /// Opens the door and runs the handler behind it.
+    /// Applies the access rule and runs the handler.
     pub(crate) async fn open(&mut self) -> Outcome {
-        match self.row.door {
-            Door::Public(run) => run(self.call_of_stranger()?).await,
-            Door::Visitor(run) => {
+        match self.row.access {
+            Access::Public(run) => run(self.call_of_stranger()?).await,
+            Access::Anonymous(run) => {
                 let visit = self.visit().await;
                 let call = self.call_of_stranger()?;
                 match visit {
@@ -64,25 +64,25 @@ impl Entrance {
                     Err(error) => Err(error),
                 }
             }
-            Door::Callback(judge, run) => {
+            Access::Callback(judge, run) => {
                 let (call, provider) = self.by_callback(judge).await?;
                 run(call, provider).await
             }
-            Door::ApiKey(needs, run) => {
+            Access::ApiKey(needs, run) => {
                 let caller = caller::by_api_key(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
                 run(self.call(of_merchant(&caller))?, caller).await
             }
-            Door::KeyOrToken(needs, run) => {
+            Access::KeyOrToken(needs, run) => {
                 let caller = caller::by_key_or_token(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
                 run(self.call(of_merchant(&caller))?, caller).await
             }
-            Door::Scoped(needs, run) => {
+            Access::Scoped(needs, run) => {
                 let tenant = self.scoped_tenant(needs).await?;
                 run(self.call(Sender::Merchant(tenant.merchant()))?, tenant).await
             }
-            Door::Signed(needs, run) => {
+            Access::Signed(needs, run) => {
                 let (caller, nonce) = self.by_signature(needs, false).await?;
                 // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
@@ -98,13 +98,13 @@ impl Entrance {
                 }
                 outcome
             }
-            Door::SignedCreation(needs, run) => {
+            Access::SignedCreation(needs, run) => {
                 let (caller, nonce) = self.by_signature(needs, true).await?;
                 let call = self.call(of_merchant(&caller))?;
                 // The creation's own commit uses it up, and must not find it used.
                 run(call, Signed { caller, nonce: nonce.release() }).await
             }
-            Door::Staff(role, run) => {
+            Access::Staff(role, run) => {
                 let staff = self.by_operator_token(role).await?;
                 run(self.call(Sender::Staff)?, staff).await
             }
@@ -224,7 +224,7 @@ impl Entrance {
         Ok((call, provider))
     }
 
-    /// Counts a visitor of pages or files.
+    /// Counts an anonymous caller of pages or files.
     async fn visit(&mut self) -> Result<(), ApiError> {
         let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Pages).await;
         self.limited(limited)

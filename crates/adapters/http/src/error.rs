@@ -1,4 +1,4 @@
-//! The one mapping of everything that can go wrong to an `error_code`, which has its status in [`code`](crate::code) and
+//! The one mapping of everything that can go wrong to an `error_code`, which has its status in [`code`](crate::error_code) and
 //! its form in [`shape`](crate::shape).
 
 use std::slice;
@@ -8,14 +8,14 @@ use quipu_commit::Answer;
 use quipu_kernel::{Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
 use quipu_payments::{
-    AdjustError, AttemptError, CancelError, CreateError, DecideError, HearError, NotVerified,
+    AdjustError, AttemptError, CancelError, CreateError, DecideError, NotVerified, RailEventError,
 };
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
 use quipu_webhooks::EndpointError;
 
 use crate::{
-    code::ErrorCode,
+    error_code::ErrorCode,
     shape::{self, Family, Shown},
 };
 
@@ -257,11 +257,11 @@ impl From<DecideError> for ApiError {
     }
 }
 
-impl From<HearError> for ApiError {
-    fn from(error: HearError) -> Self {
+impl From<RailEventError> for ApiError {
+    fn from(error: RailEventError) -> Self {
         match error {
-            HearError::Store(error) => error.into(),
-            HearError::Unbookable(error) => Self::internal("hearing a rail", &error),
+            RailEventError::Store(error) => error.into(),
+            RailEventError::Unbookable(error) => Self::internal("processing an event of a rail", &error),
         }
     }
 }

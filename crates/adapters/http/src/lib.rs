@@ -4,20 +4,20 @@
 #[cfg(test)]
 extern crate self as quipu_http;
 
+mod access;
 mod body;
 mod call;
 mod callbacks;
 mod caller;
-mod code;
 mod connection;
 mod content;
 mod deprecation;
 mod dispatch;
 mod docs;
-mod door;
 mod entrance;
 mod envelope;
 mod error;
+mod error_code;
 mod files;
 mod guarding;
 mod health;
@@ -39,7 +39,7 @@ mod reply;
 mod request_id;
 #[cfg(test)]
 mod room;
-mod routes;
+mod route_table;
 mod row;
 mod scrape;
 mod sending;
@@ -52,10 +52,10 @@ mod tokens;
 mod v1;
 mod viewing;
 
+pub use access::Credentials;
 pub use actix_web::dev::Server;
-pub use code::ErrorCode;
 pub use connection::{Framing, read_framing};
-pub use door::Credentials;
+pub use error_code::ErrorCode;
 pub use guarding::sockets_beside_connections;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
@@ -64,7 +64,7 @@ pub use proxies::forwarded_client;
 pub use query::{judge_query, read_form};
 pub use quipu_pages::FrontLink;
 pub use readiness::{Part, Readiness};
-pub use routes::route_table;
+pub use route_table::route_table;
 pub use row::RouteRow;
 pub use scrape::{Measured, serve_measured};
 pub use server::{configure, serve};

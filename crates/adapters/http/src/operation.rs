@@ -1,6 +1,6 @@
 //! The description of a route in its row, for the documents.
 
-use crate::code::ErrorCode;
+use crate::error_code::ErrorCode;
 
 /// The content of an answer, by the name of a schema.
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +112,7 @@ impl Operation {
         Self { changes_nothing: true, ..self }
     }
 
-    /// The codes of its own refusals. The refusals of its door are added automatically.
+    /// The codes of its own refusals. The refusals of its access rule are added automatically.
     pub(crate) const fn refuses(self, codes: &'static [ErrorCode]) -> Self {
         Self { refuses: codes, ..self }
     }

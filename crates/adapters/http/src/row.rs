@@ -3,21 +3,21 @@
 use quipu_merchants::{BudgetKind, Scope};
 
 use crate::{
+    access::{Access, Credentials},
     body::Intake,
     deprecation::Deprecation,
-    door::{Credentials, Door},
     operation::Operation,
     shape::Family,
 };
 
-/// One route: its path, its door, how its body is read, and the shape of its refusals.
+/// One route: its path, who may call it, how its body is read, and the shape of its refusals.
 pub struct RouteRow {
     method: &'static str,
     path: &'static str,
     alias: Option<&'static str>,
     family: Family,
     pub(crate) intake: Intake,
-    pub(crate) door: Door,
+    pub(crate) access: Access,
     /// Its description in the documents.
     pub(crate) operation: Operation,
     /// Its deprecation, if it will end.
@@ -31,15 +31,15 @@ pub(crate) struct Undescribed {
     alias: Option<&'static str>,
     family: Family,
     intake: Intake,
-    door: Door,
+    access: Access,
     deprecation: Option<Deprecation>,
 }
 
 impl Undescribed {
     /// A route of the API family, whose body is JSON unless the method has none.
-    pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
+    pub(crate) const fn new(method: &'static str, path: &'static str, access: Access) -> Self {
         let (family, intake) = (Family::Api, Intake::of_method(method));
-        Self { method, path, alias: None, family, intake, door, deprecation: None }
+        Self { method, path, alias: None, family, intake, access, deprecation: None }
     }
 
     /// Answers under this path too. Documents show the first one.
@@ -65,15 +65,15 @@ impl Undescribed {
 
     /// Describes it for the documents.
     pub(crate) const fn doc(self, operation: Operation) -> RouteRow {
-        let Self { method, path, alias, family, intake, door, deprecation } = self;
-        RouteRow { method, path, alias, family, intake, door, operation, deprecation }
+        let Self { method, path, alias, family, intake, access, deprecation } = self;
+        RouteRow { method, path, alias, family, intake, access, operation, deprecation }
     }
 }
 
 impl RouteRow {
     /// Whether its callers are counted against a budget that its answers report.
     pub(crate) const fn is_limited(&self) -> bool {
-        !matches!(self.door, Door::Public(_) | Door::Staff(..))
+        !matches!(self.access, Access::Public(_) | Access::Staff(..))
     }
 
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`. Where there is `GET` there is `HEAD`, and `OPTIONS` is everywhere.
@@ -103,12 +103,12 @@ impl RouteRow {
 
     /// The credentials that it requires.
     pub const fn credentials(&self) -> Credentials {
-        self.door.credentials()
+        self.access.credentials()
     }
 
     /// The scope that a merchant's key must have.
     pub const fn scope(&self) -> Option<Scope> {
-        match self.door.needs() {
+        match self.access.needs() {
             Some(needs) => needs.scope,
             None => None,
         }
@@ -116,7 +116,7 @@ impl RouteRow {
 
     /// The budget that a merchant's call is charged to; `None` for routes without a limit by key.
     pub const fn budget(&self) -> Option<BudgetKind> {
-        match self.door.needs() {
+        match self.access.needs() {
             Some(needs) => Some(needs.budget),
             None => None,
         }

@@ -10,15 +10,15 @@ use actix_web::{
 };
 
 use crate::{
-    code::ErrorCode,
     connection::Terms,
     dispatch::{dispatch, options, refuse},
     error::ApiError,
+    error_code::ErrorCode,
     guarding::Guarding,
     measure,
     openapi::{Readers, openapi_under},
     relay::Relay,
-    routes::route_table,
+    route_table::route_table,
     row::RouteRow,
     settings::HttpSettings,
     shape::Family,

@@ -5,7 +5,7 @@ use actix_web::{HttpResponse, http::StatusCode};
 use quipu_kernel::Timestamp;
 use serde::Serialize;
 
-use crate::{code::ErrorCode, reply};
+use crate::{error_code::ErrorCode, reply};
 
 /// The family of shapes in which a route answers refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

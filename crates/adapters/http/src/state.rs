@@ -12,8 +12,8 @@ use quipu_ledger::{Chains, LedgerReads};
 use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_pages::GUIDES;
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, HearRail, PaymentReads,
-    Rails, RefundPayment, ResolveReceipt,
+    AdjustBalance, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, PaymentReads,
+    ProcessRailEvent, Rails, RefundPayment, ResolveReceipt,
 };
 use quipu_signing::Keyring;
 use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
@@ -62,7 +62,7 @@ pub struct Services {
     /// Resolves parked receipts.
     pub resolve: Arc<ResolveReceipt>,
     /// Applies the events of rails.
-    pub hear: Arc<HearRail>,
+    pub rail_events: Arc<ProcessRailEvent>,
     /// Reads payments of every merchant, for staff.
     pub all_payments: Arc<dyn CrossTenantReads>,
     /// Reads payments.

@@ -8,7 +8,7 @@ use quipu_merchants::Scopes;
 use quipu_signing::Keyring;
 use serde::{Deserialize, Serialize};
 
-use crate::{code::ErrorCode, error::ApiError};
+use crate::{error::ApiError, error_code::ErrorCode};
 
 /// The kind of key that a token stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

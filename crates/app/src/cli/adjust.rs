@@ -35,7 +35,8 @@ pub(super) struct Wanted {
 /// Makes the adjustment and prints the result with the new balance.
 pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted) -> Result<()> {
     let Wanted { environment, currency, amount, reason, key } = wanted;
-    let body = json!({ "environment": environment, "currency": currency, "amount": amount, "reason": reason });
+    let body =
+        json!({ "environment": environment, "currency": currency, "amount": amount, "reason": reason });
     let adjustment = Adjustment::parse(id, &body).map_err(session::explained)?;
     session::existing(foundation, id).await?;
     let tenant = adjustment.tenant;
@@ -53,11 +54,7 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
     keyed.print(&answer)
 }
 
-async fn make(
-    foundation: &Foundation,
-    adjustment: &Adjustment,
-    keyed: &KeyedDecision<'_>,
-) -> Result<Value> {
+async fn make(foundation: &Foundation, adjustment: &Adjustment, keyed: &KeyedDecision<'_>) -> Result<Value> {
     let Adjustment { tenant, currency, amount, reason } = adjustment;
     let answer = json!({
         "merchant_id": tenant.merchant(),

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use quipu_bankfiles::{Entry, read_statement};
 use quipu_commit::{Changes, Commit as _};
 use quipu_merchants::{Actor, AuditRecord};
-use quipu_payments::{BankEntry, CrossTenantReads, Heard, MovementNames, UNKNOWN_TENANT};
+use quipu_payments::{BankEntry, CrossTenantReads, MovementNames, RailEventOutcome, UNKNOWN_TENANT};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -34,11 +34,11 @@ struct Reached {
 }
 
 impl Reached {
-    fn count(&mut self, heard: Heard) {
-        match heard {
-            Heard::Applied => self.moved += 1,
-            Heard::Known => self.known += 1,
-            Heard::Parked(_) => self.parked += 1,
+    fn count(&mut self, outcome: RailEventOutcome) {
+        match outcome {
+            RailEventOutcome::Applied => self.moved += 1,
+            RailEventOutcome::Known => self.known += 1,
+            RailEventOutcome::Parked(_) => self.parked += 1,
         }
     }
 
@@ -121,7 +121,11 @@ fn opened(file: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::new(opened))
 }
 
-async fn apply(foundation: &Foundation, naming: &mut MovementNames, entry: Entry) -> Result<Heard> {
+async fn apply(
+    foundation: &Foundation,
+    naming: &mut MovementNames,
+    entry: Entry,
+) -> Result<RailEventOutcome> {
     let Entry { statement, account, reference, is_credit, is_return, amount, currency, texts, return_reason } =
         entry;
     let entry = BankEntry {
@@ -141,7 +145,7 @@ async fn apply(foundation: &Foundation, naming: &mut MovementNames, entry: Entry
         None => None,
     };
     let event = entry.event(name, named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
-    Ok(foundation.hear().run_statement_entry(RAIL, &event).await?)
+    Ok(foundation.rail_events().run_statement_entry(RAIL, &event).await?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use quipu_commit::{Answer, IdempotencyKey, IdempotencyRecord};
 use quipu_kernel::{StoreError, Tenant, base62};
 use quipu_merchants::Actor;
 use quipu_payments::{
-    AdjustError, Answered, AttemptError, DecideError, Doing, StaffAttempt, StaffCall, StaffRequest,
+    AdjustError, Answered, AttemptError, DecideError, StaffAction, StaffAttempt, StaffCall, StaffRequest,
 };
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(super) struct Key {
 pub(super) struct KeyedDecision<'a> {
     attempt: StaffAttempt,
     pub(super) key: IdempotencyKey,
-    pub(super) doing: Doing<'a>,
+    pub(super) action: StaffAction<'a>,
 }
 
 impl<'a> KeyedDecision<'a> {
@@ -43,10 +43,10 @@ impl<'a> KeyedDecision<'a> {
         let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22)).parse();
         let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
-        let doing = Doing { entropy, at, actor: Actor::shell() };
+        let action = StaffAction { entropy, at, actor: Actor::shell() };
         let request = StaffRequest { tenant, call, key: &key, asked: sha256_hex(asked.as_bytes()), at };
         let attempt = StaffAttempt::new(foundation.payments(), foundation.commit(), request);
-        Ok(Self { attempt, key, doing })
+        Ok(Self { attempt, key, action })
     }
 
     /// The first answer under this key, marked as `replayed`.

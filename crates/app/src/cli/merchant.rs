@@ -19,8 +19,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    adjust,
-    answer,
+    adjust, answer,
     part::{self, Between, Part},
     session, values,
 };
@@ -172,7 +171,9 @@ impl Command {
             Self::Suspend { id } => {
                 change(foundation, id, &json!({ "status": MerchantStatus::Suspended })).await
             }
-            Self::Activate { id } => change(foundation, id, &json!({ "status": MerchantStatus::Active })).await,
+            Self::Activate { id } => {
+                change(foundation, id, &json!({ "status": MerchantStatus::Active })).await
+            }
             Self::RotateWebhookSecret { id, environment } => {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }

@@ -8,8 +8,8 @@ use quipu_configuration::Settings;
 use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
-    CrossTenantReads, DecisionNote, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter,
-    StaffCall, Status, operator_record,
+    CrossTenantReads, DecisionNote, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder,
+    SearchFilter, StaffCall, Status, operator_record,
 };
 use serde_json::json;
 
@@ -178,7 +178,7 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     }
     let decided = {
         let record = |before: &_, after: &_| {
-            let audit = keyed.doing.decided(decision, &note, before, after);
+            let audit = keyed.action.decided(decision, &note, before, after);
             (audit, Some(keyed.keeps(&operator_record(after))))
         };
         foundation.decide().run(&id, decision, note.reason.as_deref(), &record).await
@@ -195,7 +195,7 @@ async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key
     }
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
-            (keyed.doing.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
+            (keyed.action.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
         };
         foundation.refund().run(id, &order, &record).await
     };

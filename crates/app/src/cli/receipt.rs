@@ -77,7 +77,7 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     }
     let decided = {
         let record = |before: &_, after: &_| {
-            (keyed.doing.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
+            (keyed.action.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
         };
         foundation.resolve().run(id, action, &record).await
     };

@@ -278,14 +278,18 @@ mod tests {
         let now = Timestamp::parse("2026-01-31T00:00:00Z").expect("an instant");
         let read = |at: Value| {
             let (body, mut problems) = (json!({ "expires_at": at }), Problems::new());
-            let read = Fields::of_body(&body).expect("an object").future_instant("expires_at", now, &mut problems);
+            let read =
+                Fields::of_body(&body).expect("an object").future_instant("expires_at", now, &mut problems);
             (read.map(|at| at.to_string()), problems.into_messages())
         };
         assert_eq!(read(Value::Null), (None, vec![]));
         let later = "2026-01-31T00:00:00.001Z";
         assert_eq!(read(json!(later)), (Some(later.to_owned()), vec![]));
         for at in [json!("2026-01-31T00:00:00Z"), json!("soon")] {
-            assert_eq!(read(at), (None, vec!["expires_at must be an ISO 8601 instant in the future".to_owned()]));
+            assert_eq!(
+                read(at),
+                (None, vec!["expires_at must be an ISO 8601 instant in the future".to_owned()])
+            );
         }
     }
 

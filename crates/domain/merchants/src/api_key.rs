@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_key_may_do_everything_unless_scopes_are_named() {
-        let scopes = |scopes: Value| read(&json!({ "environment": "test", "scopes": scopes })).map(|key| key.scopes);
+        let scopes =
+            |scopes: Value| read(&json!({ "environment": "test", "scopes": scopes })).map(|key| key.scopes);
         assert_eq!(scopes(Value::Null), Ok(Scopes::all()));
         let some = scopes(json!(["payments.view", "balance.read"])).expect("known scopes");
         assert_eq!(some.to_text(), "payments.read balance.read");
@@ -145,7 +146,8 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_with_a_key_is_told_at_once() {
-        let limits = json!({ "create_per_minute": 0, "standard_per_minute": 4_294_967_296_i64, "per_day": 1 });
+        let limits =
+            json!({ "create_per_minute": 0, "standard_per_minute": 4_294_967_296_i64, "per_day": 1 });
         let body = json!({
             "environment": "moon",
             "name": "x".repeat(256),

@@ -130,7 +130,8 @@ impl MerchantPatch {
     pub fn parse(body: &Value, version: ApiVersion) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let name = if fields.has("name") { fields.required_text("name", MAX_NAME, &mut problems) } else { None };
+        let name =
+            if fields.has("name") { fields.required_text("name", MAX_NAME, &mut problems) } else { None };
         let patch = Self {
             name: name.map(str::to_owned),
             status: fields.parsed("status", &mut problems),

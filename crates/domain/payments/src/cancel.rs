@@ -8,7 +8,7 @@ use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use crate::{
     act::{Decided, act},
     error::CancelError,
-    payment::{Failure, Payment, apply::Happening, status::Trigger},
+    payment::{Failure, Payment, apply::TransitionContext, status::Trigger},
     ports::PaymentReads,
 };
 
@@ -46,9 +46,9 @@ impl CancelPayment {
         let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
         let decide = |payment: Payment| {
             let status = payment.status();
-            let mut happening = Happening::new(self.clock.now(), &*self.entropy);
-            happening.failure.clone_from(&failure);
-            let moved = payment.apply(Trigger::Cancel, happening);
+            let mut context = TransitionContext::new(self.clock.now(), &*self.entropy);
+            context.failure.clone_from(&failure);
+            let moved = payment.apply(Trigger::Cancel, context);
             let moved = moved.map_err(|_| CancelError::AlreadyProcessed(status))?;
             Ok(Decided::change(moved.changes, moved.payment))
         };

@@ -8,7 +8,7 @@ use crate::{payment::Payment, ports::CrossTenantReads, rail::event::RailEventKin
 /// what it reports.
 pub(crate) async fn is_chosen(reads: &dyn CrossTenantReads, payment: &Payment) -> Result<bool, StoreError> {
     for kind in [RailEventKind::Completed, RailEventKind::Failed] {
-        if reads.has_heard(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
+        if reads.has_received(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
             return Ok(true);
         }
     }

@@ -25,10 +25,10 @@ use crate::{
         unknown::{Subject, UnknownOutcomes},
     },
     error::CreateError,
-    hear::HearRail,
     payment::{Payment, page_links::PageLinks},
     ports::PaymentReads,
     rail::rails::Rails,
+    rail_events::ProcessRailEvent,
     request::{creation::Creation, creation_key::CreationKey},
 };
 
@@ -43,7 +43,7 @@ pub struct CreatePayment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) running: RunningKeys,
     pub(crate) unknown: UnknownOutcomes,
-    pub(crate) hear: Option<Arc<HearRail>>,
+    pub(crate) rail_events: Option<Arc<ProcessRailEvent>>,
     decider: Decider,
 }
 
@@ -80,7 +80,7 @@ impl CreatePayment {
             page_links: None,
         };
         let (running, unknown) = (RunningKeys::default(), UnknownOutcomes::default());
-        Self { commit, reads, clock, running, unknown, hear: None, decider }
+        Self { commit, reads, clock, running, unknown, rail_events: None, decider }
     }
 
     /// The same, with another `redirectpay.alert_after` than 6 hours.
@@ -102,8 +102,8 @@ impl CreatePayment {
     }
 
     /// The same, reporting a rail's refusal of a payment that it had completed.
-    pub fn with_reports_to(mut self, hear: Arc<HearRail>) -> Self {
-        self.hear = Some(hear);
+    pub fn with_reports_to(mut self, rail_events: Arc<ProcessRailEvent>) -> Self {
+        self.rail_events = Some(rail_events);
         self
     }
 

@@ -63,10 +63,13 @@ pub enum CreateError {
 }
 
 impl CreateError {
+    /// The `error_code` of a request that is wrong by itself.
+    pub(crate) const INVALID: &str = "VALIDATION_FAILED";
+
     /// The `error_code` of the answer.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Invalid(_) => "VALIDATION_FAILED",
+            Self::Invalid(_) => Self::INVALID,
             Self::CurrencyNotEnabled(_) => "CURRENCY_NOT_ENABLED",
             Self::MethodNotAvailable => "METHOD_NOT_AVAILABLE",
             Self::AmountOutOfRange { .. } => "AMOUNT_OUT_OF_RANGE",
@@ -175,7 +178,7 @@ impl From<CommitError> for SettleError {
 
 /// Why an event of a rail was not processed. The rail will send it again.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum HearError {
+pub enum RailEventError {
     /// The ledger cannot post it.
     #[error("the ledger cannot take it: {0}")]
     Unbookable(PostingError),
@@ -184,7 +187,7 @@ pub enum HearError {
     Store(#[from] StoreError),
 }
 
-impl From<CommitError> for HearError {
+impl From<CommitError> for RailEventError {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Refused(Refusal::Posting(error)) => Self::Unbookable(error),

@@ -15,7 +15,7 @@ pub(crate) mod payload;
 pub(crate) mod refund;
 pub(crate) mod status;
 pub(crate) mod step_events;
-pub(crate) mod told;
+pub(crate) mod stored_events;
 pub(crate) mod view;
 
 use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};

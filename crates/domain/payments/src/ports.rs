@@ -118,7 +118,7 @@ pub trait CrossTenantReads: Send + Sync {
     async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError>;
 
     /// Whether an event of this rail is stored.
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError>;
+    async fn has_received(&self, rail: &str, event_id: &str) -> Result<bool, StoreError>;
 
     /// The refunds of a payment, oldest first.
     async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError>;

@@ -18,14 +18,14 @@ use crate::{
     act::{Decided, act},
     choice,
     consequence::Consequence,
-    error::HearError,
+    error::RailEventError,
     history::{
-        heard::{Heard, HeardEvent, UNKNOWN_TENANT},
         receipt::{ParkReason, Receipt},
+        received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT},
     },
     payment::{
         Due, Payment,
-        apply::Happening,
+        apply::TransitionContext,
         changes::{as_it_stands, put_claimed},
         moves::chain,
         status::Status,
@@ -94,7 +94,7 @@ struct Found {
 /// Why an event was not processed.
 enum NotProcessed {
     Refused(CommitError),
-    Undecided(HearError),
+    Undecided(RailEventError),
 }
 
 impl From<CommitError> for NotProcessed {
@@ -103,8 +103,8 @@ impl From<CommitError> for NotProcessed {
     }
 }
 
-impl From<HearError> for NotProcessed {
-    fn from(error: HearError) -> Self {
+impl From<RailEventError> for NotProcessed {
+    fn from(error: RailEventError) -> Self {
         Self::Undecided(error)
     }
 }
@@ -116,7 +116,7 @@ pub trait Attention: Send + Sync {
 }
 
 /// The use case that processes the events of rails.
-pub struct HearRail {
+pub struct ProcessRailEvent {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn CrossTenantReads>,
     clock: Arc<dyn Clock>,
@@ -124,7 +124,7 @@ pub struct HearRail {
     attention: Option<Arc<dyn Attention>>,
 }
 
-impl HearRail {
+impl ProcessRailEvent {
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
@@ -143,20 +143,24 @@ impl HearRail {
 
     /// Stores and applies an event of the rail with this name. The event must have been verified. However
     /// often and in whatever order events arrive, each is applied once.
-    pub async fn run(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
-        if self.reads.has_heard(rail, &event.id).await? {
-            return Ok(Heard::Known);
+    pub async fn run(&self, rail: &str, event: &RailEvent) -> Result<RailEventOutcome, RailEventError> {
+        if self.reads.has_received(rail, &event.id).await? {
+            return Ok(RailEventOutcome::Known);
         }
-        self.hear(Incoming::new(rail, event, Source::Callback), None).await
+        self.process(Incoming::new(rail, event, Source::Callback), None).await
     }
 
     /// The same for an entry of a bank's statement. Two entries are two amounts of money, so one that would
     /// only repeat an earlier one is parked.
-    pub async fn run_statement_entry(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
-        if self.reads.has_heard(rail, &event.id).await? {
-            return Ok(Heard::Known);
+    pub async fn run_statement_entry(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+    ) -> Result<RailEventOutcome, RailEventError> {
+        if self.reads.has_received(rail, &event.id).await? {
+            return Ok(RailEventOutcome::Known);
         }
-        self.hear(Incoming::new(rail, event, Source::Statement), None).await
+        self.process(Incoming::new(rail, event, Source::Statement), None).await
     }
 
     /// Stores and applies an event that a worker asked the rail for, to `payment` as the worker found it.
@@ -169,9 +173,9 @@ impl HearRail {
         event: &RailEvent,
         payment: &Payment,
         due: Option<Due>,
-    ) -> Result<Heard, HearError> {
+    ) -> Result<RailEventOutcome, RailEventError> {
         let incoming = Incoming { due, ..Incoming::new(rail, event, Source::Poll) };
-        self.hear(incoming, Some(payment.clone())).await
+        self.process(incoming, Some(payment.clone())).await
     }
 
     /// The same as [`Self::run_polled`] for a payer's choice: it is ignored if the payment no longer waits for
@@ -181,8 +185,8 @@ impl HearRail {
         rail: &str,
         choice: &RailEvent,
         payment: &Payment,
-    ) -> Result<Heard, HearError> {
-        self.hear(Incoming::new(rail, choice, Source::Choice), Some(payment.clone())).await
+    ) -> Result<RailEventOutcome, RailEventError> {
+        self.process(Incoming::new(rail, choice, Source::Choice), Some(payment.clone())).await
     }
 
     /// Applies the answer to a question about `payment`, which may be asked again; an answer that the ledger
@@ -192,31 +196,37 @@ impl HearRail {
         rail: &str,
         answer: &RailEvent,
         payment: &Payment,
-    ) -> Result<Heard, HearError> {
-        self.hear(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
+    ) -> Result<RailEventOutcome, RailEventError> {
+        self.process(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
     }
 
-    async fn hear(&self, incoming: Incoming<'_>, found: Option<Payment>) -> Result<Heard, HearError> {
+    async fn process(
+        &self,
+        incoming: Incoming<'_>,
+        found: Option<Payment>,
+    ) -> Result<RailEventOutcome, RailEventError> {
         let found = match found {
             Some(payment) => Some(self.read_facts(incoming, Some(payment)).await?),
             None => None,
         };
-        let heard = match self.apply(incoming, found).await {
+        let outcome = match self.apply(incoming, found).await {
             Err(NotProcessed::Refused(CommitError::Refused(Refusal::Posting(_))))
                 if incoming.source.is_parked_if_unbookable() =>
             {
                 self.apply(Incoming { is_unbookable: true, ..incoming }, None).await
             }
-            heard => heard,
+            outcome => outcome,
         };
-        match heard {
-            Ok((heard, parked)) => {
+        match outcome {
+            Ok((outcome, parked)) => {
                 if let (Some(receipt), Some(attention)) = (parked, &self.attention) {
                     attention.parked(&receipt);
                 }
-                Ok(heard)
+                Ok(outcome)
             }
-            Err(NotProcessed::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => Ok(Heard::Known),
+            Err(NotProcessed::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => {
+                Ok(RailEventOutcome::Known)
+            }
             Err(NotProcessed::Refused(error)) => Err(error.into()),
             Err(NotProcessed::Undecided(error)) => Err(error),
         }
@@ -227,7 +237,7 @@ impl HearRail {
         &self,
         incoming: Incoming<'_>,
         found: Option<Found>,
-    ) -> Result<(Heard, Option<Receipt>), NotProcessed> {
+    ) -> Result<(RailEventOutcome, Option<Receipt>), NotProcessed> {
         let read = || async {
             let payment = self.find(incoming.rail, incoming.event).await?;
             Ok(self.read_facts(incoming, payment).await?)
@@ -235,7 +245,7 @@ impl HearRail {
         let decide = |Found { payment, was_reported, is_chosen }: Found| {
             let waits = payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
             if incoming.source == Source::Choice && !waits {
-                return Ok(Decided::Stay((Heard::Known, None)));
+                return Ok(Decided::Stay((RailEventOutcome::Known, None)));
             }
             let consequence = match &payment {
                 None => Consequence::Park(ParkReason::UnknownPayment),
@@ -247,17 +257,21 @@ impl HearRail {
                 },
             };
             if incoming.source == Source::Answer && consequence == Consequence::Known {
-                return Ok(Decided::Stay((Heard::Known, None)));
+                return Ok(Decided::Stay((RailEventOutcome::Known, None)));
             }
-            let (changes, heard) = self.follow(incoming, payment, consequence)?;
+            let (changes, outcome) = self.follow(incoming, payment, consequence)?;
             let parked = changes.saved::<Receipt>().cloned();
-            Ok(Decided::change(changes, (heard, parked)))
+            Ok(Decided::change(changes, (outcome, parked)))
         };
         act(&*self.commit, found, read, decide).await
     }
 
     /// Reads the facts about a payment that its own row does not have.
-    async fn read_facts(&self, incoming: Incoming<'_>, payment: Option<Payment>) -> Result<Found, HearError> {
+    async fn read_facts(
+        &self,
+        incoming: Incoming<'_>,
+        payment: Option<Payment>,
+    ) -> Result<Found, RailEventError> {
         let (mut was_reported, mut is_chosen) = (false, false);
         if let Some(payment) = &payment {
             if incoming.source == Source::Statement {
@@ -272,7 +286,7 @@ impl HearRail {
     }
 
     /// The payment that the event names, if it is a payment of this rail.
-    async fn find(&self, rail: &str, event: &RailEvent) -> Result<Option<Payment>, HearError> {
+    async fn find(&self, rail: &str, event: &RailEvent) -> Result<Option<Payment>, RailEventError> {
         let Ok(id) = event.rail_reference.parse::<PaymentId>() else { return Ok(None) };
         let found = self.reads.find_payment(&id).await?;
         Ok(found.filter(|payment| payment.terms().rail == rail))
@@ -284,20 +298,20 @@ impl HearRail {
         incoming: Incoming<'_>,
         payment: Option<Payment>,
         consequence: Consequence,
-    ) -> Result<(Changes, Heard), HearError> {
+    ) -> Result<(Changes, RailEventOutcome), RailEventError> {
         let Incoming { rail, event, source, due, .. } = incoming;
         let at = self.clock.now();
         let payment_id = payment.as_ref().map(|payment| payment.id().clone());
-        let (mut changes, heard) = match (consequence, payment) {
+        let (mut changes, outcome) = match (consequence, payment) {
             (Consequence::Move(triggers), Some(payment)) => {
-                let happening = Happening {
+                let context = TransitionContext {
                     failure: Some(event.failure()),
                     due,
                     provider_reference: event.provider_reference.clone(),
-                    ..Happening::new(at, &*self.entropy)
+                    ..TransitionContext::new(at, &*self.entropy)
                 };
-                let moved = chain(payment, triggers, &happening);
-                (moved.map_err(|error| failed(&error.to_string()))?.changes, Heard::Applied)
+                let moved = chain(payment, triggers, &context);
+                (moved.map_err(|error| failed(&error.to_string()))?.changes, RailEventOutcome::Applied)
             }
             (Consequence::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
@@ -312,7 +326,7 @@ impl HearRail {
                     reason,
                     at,
                 )));
-                (changes, Heard::Parked(reason))
+                (changes, RailEventOutcome::Parked(reason))
             }
             (_, payment) => {
                 let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
@@ -323,24 +337,15 @@ impl HearRail {
                     // That it is known is true only as the payment stands.
                     payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
                 }
-                (changes, Heard::Known)
+                (changes, RailEventOutcome::Known)
             }
         };
-        if source == Source::Answer && heard == Heard::Applied {
-            return Ok((changes, heard));
+        if source != Source::Answer || outcome != RailEventOutcome::Applied {
+            let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
+            let (rail, event, outcome) = (rail.to_owned(), event.clone(), outcome.as_str());
+            store(&mut changes, ReceivedEvent { id, rail, event, payment_id, outcome, at });
         }
-        let name = Name::new(Index::RAIL_EVENT, HeardEvent::name_of(rail, &event.id));
-        let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
-        changes.names.push(NameChange::Take(name, Holder::Text(id.clone())));
-        changes.add(HeardEvent {
-            id,
-            rail: rail.to_owned(),
-            event: event.clone(),
-            payment_id,
-            outcome: heard.as_str(),
-            at,
-        });
-        Ok((changes, heard))
+        Ok((changes, outcome))
     }
 
     fn receipt(
@@ -370,6 +375,13 @@ impl HearRail {
     }
 }
 
-fn failed(what: &str) -> HearError {
-    HearError::Store(StoreError::Failed(what.to_owned()))
+/// Stores an event under its name, once.
+fn store(changes: &mut Changes, received: ReceivedEvent) {
+    let name = Name::new(Index::RAIL_EVENT, ReceivedEvent::name_of(&received.rail, &received.event.id));
+    changes.names.push(NameChange::Take(name, Holder::Text(received.id.clone())));
+    changes.add(received);
+}
+
+fn failed(what: &str) -> RailEventError {
+    RailEventError::Store(StoreError::Failed(what.to_owned()))
 }

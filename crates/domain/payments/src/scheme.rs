@@ -8,11 +8,11 @@ use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant, wire_names
 use crate::{
     act::{Decided, act},
     choice::choice_id,
-    error::HearError,
-    hear::HearRail,
+    error::RailEventError,
     payment::{Due, DueAction, Failure, Payment, changes, status::Status},
     ports::PaymentReads,
     rail::event::{RailEvent, RailEventKind},
+    rail_events::ProcessRailEvent,
 };
 
 wire_names! {
@@ -29,22 +29,22 @@ wire_names! {
 }
 
 /// The use case that plays a payment scheme. It moves only payments of the test environment that still wait.
-pub struct PlayScheme {
+pub struct SimulateScheme {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
-    hear: Arc<HearRail>,
+    rail_events: Arc<ProcessRailEvent>,
     clock: Arc<dyn Clock>,
 }
 
-impl PlayScheme {
+impl SimulateScheme {
     /// The use case over these ports. The payer's decision is processed like an event of a rail.
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
-        hear: Arc<HearRail>,
+        rail_events: Arc<ProcessRailEvent>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { commit, reads, hear, clock }
+        Self { commit, reads, rail_events, clock }
     }
 
     /// Carries out the payer's decision. If the payment no longer waits, nothing changes, which is no error.
@@ -75,10 +75,10 @@ impl PlayScheme {
             code: declined.then(|| Failure::DECLINED.to_owned()),
             message: declined.then(|| "the payer declined on the scheme's page".to_owned()),
         };
-        match self.hear.run_choice(&payment.terms().rail, &event, &payment).await {
+        match self.rail_events.run_choice(&payment.terms().rail, &event, &payment).await {
             Ok(_) => Ok(()),
-            Err(HearError::Unbookable(error)) => Err(StoreError::Failed(error.to_string())),
-            Err(HearError::Store(error)) => Err(error),
+            Err(RailEventError::Unbookable(error)) => Err(StoreError::Failed(error.to_string())),
+            Err(RailEventError::Store(error)) => Err(error),
         }
     }
 

@@ -19,12 +19,11 @@ use self::{
 };
 use crate::{
     act::{Decided, act},
-    error::{HearError, SettleError},
-    hear::HearRail,
-    history::heard::Heard,
+    error::{RailEventError, SettleError},
+    history::received::RailEventOutcome,
     payment::{
         Due, DueAction, Payment,
-        apply::Happening,
+        apply::TransitionContext,
         changes::{self, Changed},
         status::{Status, Trigger},
     },
@@ -35,6 +34,7 @@ use crate::{
         event::{RailEvent, RailEventKind},
         rails::Rails,
     },
+    rail_events::ProcessRailEvent,
 };
 
 /// Moves payments towards their final status.
@@ -43,7 +43,7 @@ pub struct SettlePayment {
     queue: Arc<dyn WorkQueue>,
     reads: Arc<dyn PaymentReads>,
     rails: Arc<Rails>,
-    hear: Arc<HearRail>,
+    rail_events: Arc<ProcessRailEvent>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     unknown_rails: UnknownRails,
@@ -71,12 +71,12 @@ impl SettlePayment {
         queue: Arc<dyn WorkQueue>,
         reads: Arc<dyn PaymentReads>,
         rails: Arc<Rails>,
-        hear: Arc<HearRail>,
+        rail_events: Arc<ProcessRailEvent>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
         let unknown_rails = UnknownRails::default();
-        Self { commit, queue, reads, rails, hear, clock, entropy, unknown_rails }
+        Self { commit, queue, reads, rails, rail_events, clock, entropy, unknown_rails }
     }
 
     /// Does what is due for a claimed payment. Repeating a completed step succeeds and changes nothing. A
@@ -140,10 +140,10 @@ impl SettlePayment {
                 None => Ok(()),
             };
         }
-        let mut happening = Happening::new(now, &*self.entropy);
-        happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
+        let mut context = TransitionContext::new(now, &*self.entropy);
+        context.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
         let (expiry, original) = (expiry(&payment), payment.clone());
-        let Ok(Changed { payment, changes }) = payment.apply(Trigger::Submit, happening) else {
+        let Ok(Changed { payment, changes }) = payment.apply(Trigger::Submit, context) else {
             return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
         };
         match self.commit.commit(changes::taken(changes)).await.map(drop) {
@@ -215,7 +215,7 @@ impl SettlePayment {
             }
             RailStatus::Events(events, again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
-                if self.heard(rail, claimed, &payment, events, again).await? {
+                if self.process_events(rail, claimed, &payment, events, again).await? {
                     return Ok(());
                 }
                 let due = Due::earlier(again, expiry(&payment));
@@ -287,15 +287,17 @@ impl SettlePayment {
         payment: &Payment,
         event: RailEvent,
     ) -> Result<(), SettleError> {
-        match self.hear.run_answer(rail.name(), &event, payment).await {
-            Ok(Heard::Applied) => Ok(()),
-            Ok(Heard::Known | Heard::Parked(_)) => self.ask_again(rail, claimed, payment).await,
-            Err(error) => Err(self.unheard(claimed, error).await?),
+        match self.rail_events.run_answer(rail.name(), &event, payment).await {
+            Ok(RailEventOutcome::Applied) => Ok(()),
+            Ok(RailEventOutcome::Known | RailEventOutcome::Parked(_)) => {
+                self.ask_again(rail, claimed, payment).await
+            }
+            Err(error) => Err(self.unprocessed(claimed, error).await?),
         }
     }
 
     /// Applies the rail's events, and records what is due next. Returns whether the payment moved.
-    async fn heard(
+    async fn process_events(
         &self,
         rail: &Arc<dyn Rail>,
         claimed: &WorkInHand,
@@ -305,23 +307,27 @@ impl SettlePayment {
     ) -> Result<bool, SettleError> {
         let mut applied = false;
         for event in events {
-            match self.hear.run_polled(rail.name(), &event, payment, again).await {
-                Ok(heard) => applied |= heard == Heard::Applied,
-                Err(error) => return Err(self.unheard(claimed, error).await?),
+            match self.rail_events.run_polled(rail.name(), &event, payment, again).await {
+                Ok(outcome) => applied |= outcome == RailEventOutcome::Applied,
+                Err(error) => return Err(self.unprocessed(claimed, error).await?),
             }
         }
         Ok(applied)
     }
 
     /// The error of an event that was not applied. If the ledger cannot book it, it is asked for again later.
-    async fn unheard(&self, claimed: &WorkInHand, error: HearError) -> Result<SettleError, SettleError> {
+    async fn unprocessed(
+        &self,
+        claimed: &WorkInHand,
+        error: RailEventError,
+    ) -> Result<SettleError, SettleError> {
         match error {
-            HearError::Unbookable(error) => {
+            RailEventError::Unbookable(error) => {
                 let at = self.clock.now().plus(RETRY_AFTER);
                 self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
                 Ok(SettleError::Unbookable(error))
             }
-            HearError::Store(error) => Ok(error.into()),
+            RailEventError::Store(error) => Ok(error.into()),
         }
     }
 
@@ -335,7 +341,7 @@ impl SettlePayment {
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             last = payment.clone();
             let now = self.clock.now();
-            Ok(match payment.apply(at_expiry(&last), Happening::new(now, &*self.entropy)) {
+            Ok(match payment.apply(at_expiry(&last), TransitionContext::new(now, &*self.entropy)) {
                 Ok(moved) => Decided::change(moved.changes, ()),
                 // No such move is allowed. The due expiry is then done, unless something else is due already.
                 Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),

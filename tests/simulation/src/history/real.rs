@@ -7,8 +7,8 @@ use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    CancelPayment, CreatePayment, Creation, CrossTenantReads, DecidePayment, Draft, HearRail, Payment,
-    PaymentReads, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
+    CancelPayment, CreatePayment, Creation, CrossTenantReads, DecidePayment, Draft, Payment, PaymentReads,
+    ProcessRailEvent, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
     ResolveReceipt, SettlePayment, Status,
 };
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub(super) struct Real {
     entropy: Arc<Random>,
     create: CreatePayment,
     settle: SettlePayment,
-    hear: Arc<HearRail>,
+    hear: Arc<ProcessRailEvent>,
     decide: DecidePayment,
     refund: RefundPayment,
     resolve: ResolveReceipt,
@@ -83,7 +83,7 @@ impl Real {
         let rails = Arc::new(Rails::new(vec![Arc::new(SilentRail)]));
         let Ports { commit, queue, payments, all_payments, .. } = ports.clone();
         let (c, e) = (|| clock.clone(), || entropy.clone());
-        let hear = Arc::new(HearRail::new(commit.clone(), all_payments.clone(), c(), e()));
+        let hear = Arc::new(ProcessRailEvent::new(commit.clone(), all_payments.clone(), c(), e()));
         Self {
             create: CreatePayment::new(
                 commit.clone(),
@@ -247,7 +247,7 @@ impl Real {
         let timeline = self.ports.all_payments.timeline(&self.payment(id).await).await.expect("read");
         let sum = |account: Account| {
             let mine = timeline.entries.iter().filter(|entry| entry.account == account.as_str());
-            mine.map(|entry| entry.amount).sum()
+            mine.map(|entry| entry.amount.get()).sum()
         };
         (sum(Account::Available), sum(Account::Frozen))
     }

@@ -5,8 +5,8 @@ use quipu_commit::{Aggregate, Contents, Record};
 use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
 use quipu_merchants::AuditRecord;
 use quipu_payments::{
-    Alert, AuditLine, CallbackLine, CrossTenantReads, EntryLine, EventLine, HeardEvent, Payment, Receipt,
-    ReceiptFilter, Refund, SearchFilter, StatusLine, Timeline,
+    Alert, AuditLine, CallbackLine, CrossTenantReads, EntryLine, EventLine, Payment, Receipt, ReceiptFilter,
+    ReceivedEvent, Refund, SearchFilter, StatusLine, Timeline,
 };
 use quipu_webhooks::Event;
 
@@ -48,11 +48,11 @@ impl CrossTenantReads for MemoryStore {
         Ok(timeline(&self.contents(), payment))
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
+    async fn has_received(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
         give_way().await;
         let contents = self.contents();
-        let mut heard = contents.rows_of::<HeardEvent>();
-        Ok(heard.any(|(_, heard)| heard.rail == rail && heard.event.id == event_id))
+        let mut received = contents.rows_of::<ReceivedEvent>();
+        Ok(received.any(|(_, received)| received.rail == rail && received.event.id == event_id))
     }
 
     async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError> {
@@ -112,13 +112,13 @@ fn timeline(contents: &Contents, payment: &Payment) -> Timeline {
         currency: posted.currency.to_string(),
         created_at: posted.at,
     });
-    let callbacks = rows(contents, tenant, |heard: &HeardEvent| of_payment(&heard.payment_id));
-    let callbacks = callbacks.map(|heard| CallbackLine {
-        rail: heard.rail.clone(),
-        event_id: heard.event.id.clone(),
-        kind: heard.event.kind.as_str().to_owned(),
-        outcome: heard.outcome.to_owned(),
-        received_at: heard.at,
+    let callbacks = rows(contents, tenant, |received: &ReceivedEvent| of_payment(&received.payment_id));
+    let callbacks = callbacks.map(|received| CallbackLine {
+        rail: received.rail.clone(),
+        event_id: received.event.id.clone(),
+        kind: received.event.kind.as_str().to_owned(),
+        outcome: received.outcome.to_owned(),
+        received_at: received.at,
     });
     let subject = format!("payment/{id}");
     let audit = rows(contents, tenant, |line: &AuditRecord| line.subject == subject);

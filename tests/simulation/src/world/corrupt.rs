@@ -6,7 +6,7 @@ use quipu_commit::{Aggregate, Changes, Index, NameChange, Queue, Record, WorkCha
 use quipu_kernel::{Amount, Minor};
 use quipu_ledger::{Account, Reason, Transaction};
 use quipu_merchants::AuditRecord;
-use quipu_payments::{HeardEvent, Refund};
+use quipu_payments::{ReceivedEvent, Refund};
 use quipu_webhooks::{Event, EventName};
 
 use super::fault::Fault;
@@ -47,7 +47,7 @@ pub(super) fn corrupt(fault: Fault, changes: &mut Changes, store: &MemoryStore) 
         }
         Fault::CounterForgotten => changes.tallies.retain(|tally| tally.by > 0),
         Fault::ReceiptLost => changes.saves.retain(|save| save.aggregate != Aggregate::RECEIPT),
-        Fault::WordNotStored => lose::<HeardEvent>(changes),
+        Fault::WordNotStored => lose::<ReceivedEvent>(changes),
         Fault::RefundRowLost => lose::<Refund>(changes),
         Fault::AuditLineLost => lose::<AuditRecord>(changes),
         Fault::CustomerNeverFound => changes.joins.iter_mut().for_each(|join| join.by = None),

@@ -6,7 +6,7 @@ use quipu_commit::Aggregate;
 use quipu_kernel::Clock as _;
 use quipu_payments::Payment;
 
-use super::{Happening, World, node::Node};
+use super::{AgendaItem, World, node::Node};
 
 /// How long nothing is heard of a node before others take its work.
 const SILENCE: Duration = Duration::from_secs(7);
@@ -30,8 +30,8 @@ impl World {
         self.nodes[node] = Arc::new(Node::new(&self.around));
         self.deaths += 1;
         let now = self.around.alarm.clock.now();
-        self.enter(now.plus(SILENCE), Happening::Silence);
-        self.enter(now.plus(SOON), Happening::Aftermath(self.deaths));
+        self.enter(now.plus(SILENCE), AgendaItem::Silence);
+        self.enter(now.plus(SOON), AgendaItem::Aftermath(self.deaths));
         for number in lost {
             self.ask_again(number);
         }

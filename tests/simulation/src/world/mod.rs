@@ -64,7 +64,7 @@ pub struct Summary {
 
 /// What will happen.
 #[derive(Debug, Clone)]
-enum Happening {
+enum AgendaItem {
     Deed(Deed, String),
     Pay(u64),
     Bank(Intent),
@@ -86,10 +86,10 @@ struct World {
     around: Surroundings,
     nodes: Vec<Arc<Node>>,
     weather: Weather,
-    agenda: BTreeMap<(Timestamp, u64), (Happening, Tries)>,
+    agenda: BTreeMap<(Timestamp, u64), (AgendaItem, Tries)>,
     entered: u64,
     /// Calls from outside, so that a lost one is made again.
-    calls: Vec<(Happening, Tries)>,
+    calls: Vec<(AgendaItem, Tries)>,
     outcomes: Arc<std::sync::Mutex<Vec<(usize, Call)>>>,
     endpoints: Vec<EndpointId>,
     /// How many nodes have died.
@@ -168,21 +168,21 @@ impl World {
         }
     }
 
-    fn enter(&mut self, at: Timestamp, happening: Happening) {
+    fn enter(&mut self, at: Timestamp, item: AgendaItem) {
         self.entered += 1;
-        self.agenda.insert((at, self.entered), (happening, Tries { number: 0, since: at }));
+        self.agenda.insert((at, self.entered), (item, Tries { number: 0, since: at }));
     }
 
     fn enter_deed(&mut self, at: Timestamp, deed: &Deed) {
         let Deed::Create(number, wish) = deed else {
-            return self.enter(at, Happening::Deed(deed.clone(), String::new()));
+            return self.enter(at, AgendaItem::Deed(deed.clone(), String::new()));
         };
         self.around.book.open().wishes.entry(*number).or_default().wish = Some(*wish);
         for _ in 0..=wish.copies {
-            self.enter(at, Happening::Deed(deed.clone(), "first".to_owned()));
+            self.enter(at, AgendaItem::Deed(deed.clone(), "first".to_owned()));
         }
         if matches!(wish.way, Way::SpeiDeposit | Way::Redirect | Way::DeskDeposit) {
-            self.enter(at.plus(wish.payer.1), Happening::Pay(*number));
+            self.enter(at.plus(wish.payer.1), AgendaItem::Pay(*number));
         }
     }
 
@@ -233,13 +233,13 @@ impl World {
 
     fn begin_due(&mut self, now: Timestamp) {
         for (at, intent) in self.around.bank.intents() {
-            self.enter(at, Happening::Bank(intent));
+            self.enter(at, AgendaItem::Bank(intent));
         }
         while let Some(entry) = self.agenda.first_entry()
             && entry.key().0 <= now
         {
-            let (happening, tries) = entry.remove();
-            self.happen(happening, tries);
+            let (item, tries) = entry.remove();
+            self.happen(item, tries);
         }
         self.begin_rounds(now);
     }
@@ -248,14 +248,14 @@ impl World {
         usize::try_from(self.engine.dice.below(NODES as u64)).unwrap_or(0)
     }
 
-    fn happen(&mut self, happening: Happening, tries: Tries) {
-        match happening {
-            Happening::Pay(number) => self.pay(number),
-            Happening::Silence => self.release_claims(),
-            Happening::Aftermath(deaths) => self.look_at_orphans(deaths),
-            Happening::Bank(Intent::Decide(reference)) => self.around.bank.decide(&reference),
-            Happening::Bank(Intent::SendBack(reference)) => self.around.bank.send_back(&reference),
-            Happening::Deed(Deed::Switch(endpoint, on), _) => {
+    fn happen(&mut self, item: AgendaItem, tries: Tries) {
+        match item {
+            AgendaItem::Pay(number) => self.pay(number),
+            AgendaItem::Silence => self.release_claims(),
+            AgendaItem::Aftermath(deaths) => self.look_at_orphans(deaths),
+            AgendaItem::Bank(Intent::Decide(reference)) => self.around.bank.decide(&reference),
+            AgendaItem::Bank(Intent::SendBack(reference)) => self.around.bank.send_back(&reference),
+            AgendaItem::Deed(Deed::Switch(endpoint, on), _) => {
                 let now = self.around.alarm.clock.now();
                 let id = &self.endpoints[endpoint % self.endpoints.len()];
                 self.around.store.shared.post.letters().switch(id, on, now);
@@ -282,18 +282,18 @@ impl World {
     }
 
     /// Some node is called from outside.
-    fn call(&mut self, happening: Happening, tries: Tries) {
+    fn call(&mut self, item: AgendaItem, tries: Tries) {
         let node = self.any_node();
         let number = self.calls.len();
-        let doing = self.doing(&happening, Arc::clone(&self.nodes[node]), number);
-        self.calls.push((happening, tries));
+        let doing = self.doing(&item, Arc::clone(&self.nodes[node]), number);
+        self.calls.push((item, tries));
         self.engine.begin(node, Kind::Call(number), doing);
     }
 
-    fn doing(&self, happening: &Happening, node: Arc<Node>, number: usize) -> engine::Doing {
-        let (happening, outcomes) = (happening.clone(), Arc::clone(&self.outcomes));
+    fn doing(&self, item: &AgendaItem, node: Arc<Node>, number: usize) -> engine::Doing {
+        let (item, outcomes) = (item.clone(), Arc::clone(&self.outcomes));
         Box::pin(async move {
-            let outcome = act(&node, &happening).await;
+            let outcome = act(&node, &item).await;
             outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, outcome));
         })
     }
@@ -310,34 +310,34 @@ impl World {
     }
 
     fn ask_again(&mut self, number: usize) {
-        let (happening, tries) = self.calls[number].clone();
+        let (item, tries) = self.calls[number].clone();
         self.around.book.open().retries += 1;
         let at = self.around.alarm.clock.now().plus(Duration::from_mins(1 << tries.number.min(8)));
-        let happening = match happening {
+        let item = match item {
             // A key holds for a day: whoever has no answer by then gives up.
-            Happening::Deed(Deed::Create(number, _), _) if at > tries.since.plus(KEY_HOLDS) => {
+            AgendaItem::Deed(Deed::Create(number, _), _) if at > tries.since.plus(KEY_HOLDS) => {
                 self.around.book.open().wishes.entry(number).or_default().gave_up = true;
                 return;
             }
             // Signed again, since the first nonce may be burnt.
-            Happening::Deed(deed, _) => Happening::Deed(deed, format!("again-{number}")),
+            AgendaItem::Deed(deed, _) => AgendaItem::Deed(deed, format!("again-{number}")),
             other => other,
         };
         self.entered += 1;
         let tries = Tries { number: tries.number + 1, ..tries };
-        self.agenda.insert((at, self.entered), (happening, tries));
+        self.agenda.insert((at, self.entered), (item, tries));
     }
 }
 
 /// What a call from outside does on a node.
-async fn act(node: &Node, happening: &Happening) -> Call {
+async fn act(node: &Node, item: &AgendaItem) -> Call {
     let known = |number: &u64| {
         let id = node.around.book.payment(*number)?;
         node.around.store.shared.memory.payment_of(&id)
     };
-    match happening {
-        Happening::Bank(Intent::Tell(rail, event)) => tell(node, rail, event).await,
-        Happening::Deed(deed, signature) => match deed {
+    match item {
+        AgendaItem::Bank(Intent::Tell(rail, event)) => tell(node, rail, event).await,
+        AgendaItem::Deed(deed, signature) => match deed {
             Deed::Create(number, wish) => node.create(*number, wish, signature).await,
             Deed::Cancel(number) => match known(number) {
                 Some(payment) => node.cancel(payment.terms().tenant, payment.id()).await,
@@ -357,7 +357,7 @@ async fn act(node: &Node, happening: &Happening) -> Call {
             }
             Deed::Switch(..) => Call::Done,
         },
-        Happening::Pay(_) | Happening::Bank(_) | Happening::Silence | Happening::Aftermath(_) => Call::Done,
+        AgendaItem::Pay(_) | AgendaItem::Bank(_) | AgendaItem::Silence | AgendaItem::Aftermath(_) => Call::Done,
     }
 }
 

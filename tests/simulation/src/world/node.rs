@@ -9,9 +9,9 @@ use quipu_kernel::{
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
     AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
-    CrossTenantReads as _, DecideError, DecidePayment, Draft, HearRail, KeyedRequest, ManualDecision,
-    Payment, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm,
-    Resolution, ResolveReceipt, SettlePayment,
+    CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision, Payment,
+    ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
+    RefusalForm, Resolution, ResolveReceipt, SettlePayment,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub(crate) struct Node {
     create: CreatePayment,
     pub(crate) settle: SettlePayment,
     pub(crate) alert: RaiseAlert,
-    hear: Arc<HearRail>,
+    hear: Arc<ProcessRailEvent>,
     decide: DecidePayment,
     refund: RefundPayment,
     resolve: ResolveReceipt,
@@ -87,7 +87,7 @@ impl Node {
         let of = |reader| store.read_by(reader);
         let (any, hearing) = (of(Reader::Anybody), of(Reader::Hear));
         let (refunds, cancels) = (of(Reader::Refund), of(Reader::Cancel));
-        let hear = Arc::new(HearRail::new(hearing.clone(), hearing, c(), e()));
+        let hear = Arc::new(ProcessRailEvent::new(hearing.clone(), hearing, c(), e()));
         Self {
             around: around.clone(),
             create: CreatePayment::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c(), e())

@@ -183,8 +183,8 @@ impl CrossTenantReads for SimStore {
         self.shared.memory.timeline(payment).await
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Read<bool> {
-        let heard = self.shared.memory.has_heard(rail, event_id).await?;
+    async fn has_received(&self, rail: &str, event_id: &str) -> Read<bool> {
+        let heard = self.shared.memory.has_received(rail, event_id).await?;
         Ok(heard && self.shared.fault != Some(Fault::WordUnguarded))
     }
 

@@ -10,7 +10,7 @@ use super::{
     identity::{Authority, Caller},
     permit_lookup,
 };
-use crate::{code::ErrorCode, error::ApiError, state::AppState};
+use crate::{error::ApiError, error_code::ErrorCode, state::AppState};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 

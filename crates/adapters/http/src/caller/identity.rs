@@ -8,8 +8,8 @@ use quipu_merchants::{
 };
 
 use crate::{
-    code::ErrorCode,
     error::ApiError,
+    error_code::ErrorCode,
     tokens::{Bearer, KeyKind},
 };
 

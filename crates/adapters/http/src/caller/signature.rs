@@ -13,7 +13,7 @@ use super::{
     identity::{Authority, Caller},
     permit_lookup,
 };
-use crate::{code::ErrorCode, error::ApiError, state::AppState};
+use crate::{error::ApiError, error_code::ErrorCode, state::AppState};
 
 /// How long a nonce is kept. A timestamp may lie 300 seconds ahead and stays valid for 300 seconds after;
 /// from then on a replay is refused for its age. The last minute is for a request that was judged in time and

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{Kind, Place};
 use crate::{
     call::{Call, Outcome},
-    code::ErrorCode,
     envelope,
     error::ApiError,
+    error_code::ErrorCode,
 };
 
 /// Takes the bytes piece by piece, and refuses as soon as there are too many or the first ones show another

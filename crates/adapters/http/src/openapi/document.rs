@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::{components, examples, path_parameters, responses};
 use crate::{
+    access::Credentials,
     body::Intake,
-    door::Credentials,
     files::FILE_TYPES,
     operation::{Operation, Tells},
-    routes::route_table,
+    route_table::route_table,
     row::RouteRow,
 };
 

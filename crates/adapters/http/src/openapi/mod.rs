@@ -36,7 +36,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::routes::route_table;
+    use crate::route_table::route_table;
 
     fn both() -> [Value; 2] {
         [Readers::Merchants, Readers::Operators].map(|readers| document(readers, ""))

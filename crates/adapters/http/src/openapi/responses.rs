@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::examples;
 use crate::{
+    access::{Access, Credentials},
     body::Intake,
-    code::ErrorCode,
-    door::{Credentials, Door},
+    error_code::ErrorCode,
     operation::{Operation, Shows},
     row::RouteRow,
     shape::Family,
@@ -202,10 +202,10 @@ fn refused_statuses(row: &RouteRow, operation: &Operation) -> BTreeSet<u16> {
     if row.credentials() != Credentials::None {
         add(&[ErrorCode::TokenInvalid, ErrorCode::RateLimited]);
     }
-    if !matches!(row.door, Door::Public(_) | Door::Visitor(_) | Door::Callback(..)) {
+    if !matches!(row.access, Access::Public(_) | Access::Anonymous(_) | Access::Callback(..)) {
         add(&[ErrorCode::ScopeMissing]);
     }
-    if matches!(row.door, Door::Visitor(_)) {
+    if matches!(row.access, Access::Anonymous(_)) {
         add(&[ErrorCode::RateLimited]);
     }
     if row.intake != Intake::Nothing {

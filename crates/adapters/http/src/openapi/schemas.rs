@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::code::ErrorCode;
+use crate::error_code::ErrorCode;
 
 /// The schemas, one file for each area.
 const SCHEMAS: [&str; 9] = [

@@ -8,8 +8,8 @@ use super::{checked, existing_merchant, merchant_of, of_part};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    code::ErrorCode,
     envelope,
+    error_code::ErrorCode,
 };
 
 /// `POST /operator/v1/merchants/{id}/api-keys`

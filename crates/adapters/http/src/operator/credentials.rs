@@ -7,8 +7,8 @@ use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    code::ErrorCode,
     envelope,
+    error_code::ErrorCode,
 };
 
 /// `POST /operator/v1/merchants/{id}/hmac-credentials`

@@ -2,7 +2,7 @@
 
 use quipu_payments::{DecisionNote, ManualDecision, StaffCall, operator_record};
 
-use super::{decided::Deciding, payments::found};
+use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -33,16 +33,16 @@ async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecisi
     let payment = found(&call).await?;
     let note = DecisionNote::parse(&call.optional_json().await?)?;
     let what = StaffCall::Decide(decision, payment.id());
-    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant, what).await? {
-        Ok(deciding) => deciding,
+    let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
+        Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
     let decided = {
         let record = |before: &_, after: &_| {
-            let audit = deciding.doing.decided(decision, &note, before, after);
-            (audit, deciding.keeps(&operator_record(after)))
+            let audit = keyed.action.decided(decision, &note, before, after);
+            (audit, keyed.keeps(&operator_record(after)))
         };
         call.state.services.decide.run(payment.id(), decision, note.reason.as_deref(), &record).await
     };
-    deciding.end(decided.map(|payment| operator_record(&payment))).await
+    keyed.end(decided.map(|payment| operator_record(&payment))).await
 }

@@ -3,7 +3,7 @@
 
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::Tenant;
-use quipu_payments::{Answered, DecideError, Doing, StaffAttempt, StaffCall};
+use quipu_payments::{Answered, DecideError, StaffAction, StaffAttempt, StaffCall};
 use serde_json::{Value, json};
 
 use super::keyed_call;
@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// A decision in progress: who makes it, and under which key.
-pub(super) struct Deciding<'a> {
-    pub(super) doing: Doing<'a>,
+pub(super) struct KeyedDecision<'a> {
+    pub(super) action: StaffAction<'a>,
     keyed: Option<StaffAttempt>,
 }
 
-impl<'a> Deciding<'a> {
+impl<'a> KeyedDecision<'a> {
     /// Begins a decision about a payment or receipt of `tenant`. The inner `Err` is the answer of an earlier
     /// attempt under this key.
     pub(super) async fn begin(
@@ -30,14 +30,14 @@ impl<'a> Deciding<'a> {
         what: StaffCall<'_>,
     ) -> Result<Result<Self, Answered>, ApiError> {
         let entropy = call.state.services.entropy.as_ref();
-        let doing = Doing { entropy, at: call.now, actor: staff.actor() };
+        let action = StaffAction { entropy, at: call.now, actor: staff.actor() };
         let Some(key) = kept_answer::idempotency_key(call)? else {
-            return Ok(Ok(Self { doing, keyed: None }));
+            return Ok(Ok(Self { action, keyed: None }));
         };
         let keyed = keyed_call::attempt(call, tenant, what, &key).await?;
         match keyed.repeat().await? {
             Some(repeated) => Ok(Err(repeated)),
-            None => Ok(Ok(Self { doing, keyed: Some(keyed) })),
+            None => Ok(Ok(Self { action, keyed: Some(keyed) })),
         }
     }
 
@@ -54,7 +54,7 @@ impl<'a> Deciding<'a> {
                 kept_answer::send(keyed.answer_of_the_winner().await?)
             }
             (Err(error), Some(keyed)) if is_kept(&error) => {
-                let refusal = ApiError::from(error).to_answer(self.doing.at);
+                let refusal = ApiError::from(error).to_answer(self.action.at);
                 kept_answer::send(keyed.keep(refusal).await?)
             }
             (Err(error), _) => Err(error.into()),

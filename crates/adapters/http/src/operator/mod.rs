@@ -7,9 +7,9 @@ pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod beneficiaries;
 pub(crate) mod credentials;
-mod decided;
 pub(crate) mod decisions;
 mod keyed_call;
+mod keyed_decision;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
 pub(crate) mod operators;
@@ -24,7 +24,7 @@ pub(crate) mod webhooks;
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::{DirectoryError, Merchant};
 
-use crate::{call::Call, code::ErrorCode, error::ApiError};
+use crate::{call::Call, error::ApiError, error_code::ErrorCode};
 
 /// The merchant that the path names; an invalid number is answered 404.
 fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {

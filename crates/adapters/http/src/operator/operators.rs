@@ -8,8 +8,8 @@ use super::{checked, of_part};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    code::ErrorCode,
     envelope,
+    error_code::ErrorCode,
 };
 
 /// `POST /operator/v1/operators`; only this answer contains the token.

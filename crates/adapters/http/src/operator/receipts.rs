@@ -1,15 +1,15 @@
 //! Parked receipts.
 
 use quipu_kernel::{Fields, PaymentId, Problems};
-use quipu_payments::{ReceiptFilter, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
+use quipu_payments::{ReceiptFilter, ReceiptStatus, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
 
-use super::{checked, decided::Deciding};
+use super::{checked, keyed_decision::KeyedDecision};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    code::ErrorCode,
     envelope,
     error::ApiError,
+    error_code::ErrorCode,
     kept_answer,
 };
 
@@ -19,19 +19,11 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
     let created = query.created(&mut problems);
-    let resolved = match query.text("status", &mut problems) {
-        None => None,
-        Some("parked") => Some(false),
-        Some("resolved") => Some(true),
-        Some(_) => {
-            problems.add("status", "must be one of parked, resolved");
-            None
-        }
-    };
+    let status = query.parsed::<ReceiptStatus>("status", &mut problems);
     let filter = ReceiptFilter {
         merchant: query.merchant(&mut problems),
         payment_id: query.parsed::<PaymentId>("payment_id", &mut problems),
-        resolved,
+        resolved: status.map(|status| status == ReceiptStatus::Resolved),
         created_from: created.from,
         created_to: created.to,
     };
@@ -51,15 +43,15 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
     let action = checked(action, problems)?;
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
     let what = StaffCall::Resolve(&receipt.receipt_id);
-    let deciding = match Deciding::begin(&call, &staff, tenant, what).await? {
-        Ok(deciding) => deciding,
+    let keyed = match KeyedDecision::begin(&call, &staff, tenant, what).await? {
+        Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
     let decided = {
         let record = |before: &_, after: &_| {
-            (deciding.doing.resolved(before, after), deciding.keeps(&operator_receipt(after)))
+            (keyed.action.resolved(before, after), keyed.keeps(&operator_receipt(after)))
         };
         call.state.services.resolve.run(&receipt.receipt_id, action, &record).await
     };
-    deciding.end(decided.map(|receipt| operator_receipt(&receipt))).await
+    keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
 }

@@ -4,7 +4,7 @@ use quipu_kernel::Problems;
 use quipu_payments::{Payment, Refund, RefundOrder, StaffCall, operator_record};
 use serde_json::{Value, json};
 
-use super::{checked, decided::Deciding, payments::found};
+use super::{checked, keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -16,17 +16,17 @@ pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let payment = found(&call).await?;
     let order = RefundOrder::parse(&call.json().await?)?;
     let what = StaffCall::Refund(payment.id());
-    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant, what).await? {
-        Ok(deciding) => deciding,
+    let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
+        Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
-            (deciding.doing.refunded(before, after, refund), deciding.keeps(&shown(after, refund)))
+            (keyed.action.refunded(before, after, refund), keyed.keeps(&shown(after, refund)))
         };
         call.state.services.refund.run(payment.id(), &order, &record).await
     };
-    deciding.end(decided.map(|(payment, refund)| shown(&payment, &refund))).await
+    keyed.end(decided.map(|(payment, refund)| shown(&payment, &refund))).await
 }
 
 /// `GET /operator/v1/payments/{payment_id}/refunds`, oldest first.

@@ -11,8 +11,8 @@ use quipu_pages::{FrontLink, GUIDES, asset, front, policy};
 
 use crate::{
     call::{Call, Outcome},
-    code::ErrorCode,
     error::ApiError,
+    error_code::ErrorCode,
     reply,
 };
 

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     call::{Call, Outcome},
-    code::ErrorCode,
     error::ApiError,
+    error_code::ErrorCode,
     reply,
 };
 

@@ -9,8 +9,8 @@ use quipu_pages::{Notice, PaymentPage, Place, policy};
 use super::visit::{Visit, words};
 use crate::{
     call::{Call, Outcome},
-    code::ErrorCode,
     error::ApiError,
+    error_code::ErrorCode,
     reply,
     shape::Family,
 };

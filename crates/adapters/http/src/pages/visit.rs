@@ -7,7 +7,7 @@ use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
 use quipu_pages::{Brand, Filled, Language, Place, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
-use crate::{call::Call, code::ErrorCode, error::ApiError, state::AppState, viewing::about::About};
+use crate::{call::Call, error::ApiError, error_code::ErrorCode, state::AppState, viewing::about::About};
 
 /// A visit.
 pub(super) struct Visit {

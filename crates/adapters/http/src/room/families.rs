@@ -1,4 +1,4 @@
-//! Every door, kind of answer and family of errors.
+//! Every access, kind of answer and family of errors.
 
 use actix_web::{
     body::{BodySize, MessageBody as _},
@@ -7,7 +7,7 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    table::{ANSWERS, DOORS, FAMILIES, Room, send},
+    table::{ACCESSES, ANSWERS, FAMILIES, Room, send},
     world::{Answer, request},
 };
 use crate::shape::Family;
@@ -45,12 +45,12 @@ fn has_shape(answer: &Answer, family: Family, code: (u16, &str)) {
 async fn behind_every_door_each_family_answers_in_its_shapes() {
     let room = Room::new().await;
     let app = room.app().await;
-    for door in DOORS {
+    for access in ACCESSES {
         for answer in ANSWERS {
             for (name, family) in FAMILIES {
-                let path = room.path(door, answer, name);
-                if !matches!(door, "public" | "visitor") {
-                    let code = match door {
+                let path = room.path(access, answer, name);
+                if !matches!(access, "public" | "visitor") {
+                    let code = match access {
                         "callback" => "SIGNATURE_INVALID",
                         "signed" | "creation" => "SIGNATURE_MISSING",
                         "staff" => "TOKEN_INVALID",
@@ -66,7 +66,7 @@ async fn behind_every_door_each_family_answers_in_its_shapes() {
                     ("fail=overload", (503, "OVERLOADED")),
                 ] {
                     let target = format!("{path}?{query}");
-                    let refused = send(&app, room.with_credentials(door, answer, &target)).await;
+                    let refused = send(&app, room.with_credentials(access, answer, &target)).await;
                     has_shape(&refused, family, code);
                 }
                 let wrong = send(&app, request("DELETE", &path)).await;
@@ -80,15 +80,15 @@ async fn behind_every_door_each_family_answers_in_its_shapes() {
 async fn behind_every_door_a_ticket_and_a_page_are_answered_under_both_paths() {
     let room = Room::new().await;
     let app = room.app().await;
-    for door in DOORS {
+    for access in ACCESSES {
         for (name, _) in FAMILIES {
             for prefix in ["", "/also"] {
-                let path = format!("{prefix}{}", room.path(door, "ticket", name));
-                let ticket = send(&app, room.with_credentials(door, "ticket", &path)).await;
+                let path = format!("{prefix}{}", room.path(access, "ticket", name));
+                let ticket = send(&app, room.with_credentials(access, "ticket", &path)).await;
                 let expected = (201, &json!({"success": true, "data": {"a": 1}}));
                 assert_eq!((ticket.status, &ticket.body), expected, "{path}: {}", ticket.text);
-                let path = format!("{prefix}{}", room.path(door, "page", name));
-                let page = send(&app, room.with_credentials(door, "page", &path)).await;
+                let path = format!("{prefix}{}", room.path(access, "page", name));
+                let page = send(&app, room.with_credentials(access, "page", &path)).await;
                 assert_eq!((page.status, page.text.contains("hello")), (200, true), "{path}");
                 assert_eq!(page.header("cache-control"), Some("no-store"));
             }
@@ -100,9 +100,9 @@ async fn behind_every_door_a_ticket_and_a_page_are_answered_under_both_paths() {
 async fn a_caller_without_the_scope_reads_both_shapes_at_once_from_tickets() {
     let room = Room::new().await;
     let key = room.without_scope().await;
-    for door in ["key", "token", "scoped"] {
+    for access in ["key", "token", "scoped"] {
         for (name, family) in FAMILIES {
-            let path = room.path(door, "ticket", name);
+            let path = room.path(access, "ticket", name);
             let refused =
                 room.app_send(request("POST", &path).insert_header(("X-API-Key", key.as_str()))).await;
             has_shape(&refused, family, (403, "SCOPE_MISSING"));

@@ -1,4 +1,4 @@
-//! Tests that the route table supports every combination: each kind of door with a ticket answer, a page and a stream, and
+//! Tests that the route table supports every combination: each kind of access with a ticket answer, a page and a stream, and
 //! each family of errors.
 
 #[path = "../../tests/edge/all_payments.rs"]

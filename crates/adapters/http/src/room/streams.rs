@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{
-    table::{DOORS, FAMILIES, HELLO, Room, table},
+    table::{ACCESSES, FAMILIES, HELLO, Room, table},
     world::request,
 };
 use crate::{dispatch::dispatch, memory::Sender, server::configure_with, state::AppState, stop::Stop};
@@ -23,10 +23,10 @@ async fn a_stream_behind_every_door_goes_on_until_the_process_is_told_to_stop() 
     let routes = configure_with(room.world.services.clone(), room.world.settings.clone(), table());
     let app = test::init_service(App::new().configure(routes)).await;
     let mut open = Vec::new();
-    for door in DOORS {
+    for access in ACCESSES {
         for (family, _) in FAMILIES {
-            let path = room.path(door, "stream", family);
-            let request = room.with_credentials(door, "stream", &path).to_request();
+            let path = room.path(access, "stream", family);
+            let request = room.with_credentials(access, "stream", &path).to_request();
             let response = test::call_service(&app, request).await;
             assert_eq!(response.status(), 200, "{path}");
             assert_eq!(response.headers().get("content-type").expect("a type"), "text/event-stream");
@@ -87,10 +87,10 @@ async fn whoever_fills_its_share_of_the_memory_for_bodies_keeps_out_only_itself(
     let greedy = Sender::Merchant(room.merchant);
     let full = state.memory.room(greedy);
     let rows = table();
-    let answer = async |door: &str| {
-        let path = format!("/{door}/{{id}}/ticket/api");
+    let answer = async |access: &str| {
+        let path = format!("/{access}/{{id}}/ticket/api");
         let row = rows.iter().find(|row| row.path() == path).expect("a row");
-        let request = room.with_credentials(door, "ticket", &room.path(door, "ticket", "api"));
+        let request = room.with_credentials(access, "ticket", &room.path(access, "ticket", "api"));
         let (request, mut payload) = request.to_http_parts();
         let payload = Payload::from_request(&request, &mut payload).await.expect("a body");
         dispatch(row, Arc::clone(&state), request, payload).await.status().as_u16()

@@ -17,23 +17,23 @@ use serde_json::{Value, json};
 
 use super::world::{Answer, World, request, signed};
 use crate::{
+    access::{Access, Judge, Needs},
     body::Intake,
     call::{Call, Outcome, Running},
     caller::Provider,
-    code::ErrorCode,
     deprecation::Deprecation,
-    door::{Door, Judge, Needs},
     envelope,
     error::ApiError,
+    error_code::ErrorCode,
     operation::op,
     reply,
-    routes::{row, run, scope},
+    route_table::{row, run, scope},
     row::RouteRow,
     server::configure_with,
     shape::Family,
 };
 
-pub(super) const DOORS: [&str; 9] =
+pub(super) const ACCESSES: [&str; 9] =
     ["public", "visitor", "callback", "key", "token", "scoped", "signed", "creation", "staff"];
 pub(super) const ANSWERS: [&str; 3] = ["ticket", "page", "stream"];
 pub(super) const FAMILIES: [(&str, Family); 3] =
@@ -106,21 +106,21 @@ fn judge(call: &Call) -> Result<Provider, ApiError> {
     }
 }
 
-/// Every kind of door before the same handler.
-macro_rules! doors {
+/// Every kind of access before the same handler.
+macro_rules! accesses {
     ($handler:ident) => {{
         let needs = scope(Scope::TicketsCreate);
         let creation = Needs { scope: Some(Scope::PaymentsCreate), budget: BudgetKind::PaymentCreation };
         [
-            Door::Public(run!($handler, call)),
-            Door::Visitor(run!($handler, call)),
-            Door::Callback(JUDGE, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::ApiKey(needs, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::KeyOrToken(needs, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::Scoped(needs, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::Signed(needs, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::SignedCreation(creation, |call, _| -> Running { Box::pin($handler(call)) }),
-            Door::Staff(Role::Support, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::Public(run!($handler, call)),
+            Access::Anonymous(run!($handler, call)),
+            Access::Callback(JUDGE, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::ApiKey(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::KeyOrToken(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::Scoped(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::Signed(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::SignedCreation(creation, |call, _| -> Running { Box::pin($handler(call)) }),
+            Access::Staff(Role::Support, |call, _| -> Running { Box::pin($handler(call)) }),
         ]
     }};
 }
@@ -129,28 +129,29 @@ fn kept(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// The rows of the room: every door, answer and family; a second path; a form; an upload; a file.
+/// The rows of the room: every access, answer and family; a second path; a form; an upload; a file.
 pub(super) fn table() -> Vec<&'static RouteRow> {
     let mut rows = Vec::new();
-    for (answer, doors) in ANSWERS.iter().zip([doors!(ticket), doors!(page), doors!(events)]) {
-        for (door, name) in doors.into_iter().zip(DOORS) {
+    for (answer, all) in ANSWERS.iter().zip([accesses!(ticket), accesses!(page), accesses!(events)]) {
+        for (access, name) in all.into_iter().zip(ACCESSES) {
             for (family_name, family) in FAMILIES {
                 let path = kept(format!("/{name}/{{id}}/{answer}/{family_name}"));
                 let alias = kept(format!("/also{path}"));
                 let method = if *answer == "ticket" { "POST" } else { "GET" };
                 let operation = op(name, answer).says("A row of the room.").answers(201);
-                rows.push(row(method, path, door).family_of(family).also_at(alias).doc(operation));
+                rows.push(row(method, path, access).family_of(family).also_at(alias).doc(operation));
             }
         }
     }
-    let old = row("GET", "/old", Door::Visitor(run!(page, call))).also_at("/also/old").deprecated(DEPRECATED);
+    let old =
+        row("GET", "/old", Access::Anonymous(run!(page, call))).also_at("/also/old").deprecated(DEPRECATED);
     rows.push(old.doc(op("old", "What will end").says("Use the new one.")));
-    let form = row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form);
+    let form = row("POST", "/form", Access::Anonymous(run!(form, call))).reads(Intake::Form);
     rows.push(form.doc(op("form", "A form")));
-    let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
+    let upload = row("PUT", "/upload", Access::Anonymous(run!(upload, call))).family_of(Family::Ticket);
     rows.push(upload.reads(Intake::Stream(100_000)).doc(op("upload", "An upload")));
-    rows.push(row("GET", "/file", Door::Public(run!(unread, call))).doc(op("file", "A file")));
-    let whole = Door::Callback(JUDGE, |call, _| -> Running {
+    rows.push(row("GET", "/file", Access::Public(run!(unread, call))).doc(op("file", "A file")));
+    let whole = Access::Callback(JUDGE, |call, _| -> Running {
         Box::pin(async move { Ok(HttpResponse::Ok().body(call.body().await?)) })
     });
     rows.push(row("POST", "/raw", whole).reads(Intake::Whole(1000)).doc(op("raw", "Any bytes")));
@@ -172,7 +173,7 @@ pub(super) async fn send(app: &impl Application, request: test::TestRequest) -> 
     Answer { status, headers, text, body }
 }
 
-/// The room, with credentials for each of its doors.
+/// The room, with credentials for each kind of access.
 pub(super) struct Room {
     pub(super) world: World,
     pub(super) merchant: quipu_kernel::MerchantId,
@@ -194,8 +195,8 @@ impl Room {
         Self { world, merchant, key, v2, secret, staff, nonces: std::cell::Cell::new(0) }
     }
 
-    pub(super) fn path(&self, door: &str, answer: &str, family: &str) -> String {
-        format!("/{door}/{}/{answer}/{family}", self.merchant)
+    pub(super) fn path(&self, access: &str, answer: &str, family: &str) -> String {
+        format!("/{access}/{}/{answer}/{family}", self.merchant)
     }
 
     /// A key without the scope that the room requires.
@@ -214,8 +215,8 @@ impl Room {
         send(&self.app().await, request).await
     }
 
-    /// A request with the credentials that the door requires.
-    pub(super) fn with_credentials(&self, door: &str, answer: &str, target: &str) -> test::TestRequest {
+    /// A request with the credentials that the access requires.
+    pub(super) fn with_credentials(&self, access: &str, answer: &str, target: &str) -> test::TestRequest {
         let (method, body) = if answer == "ticket" { ("POST", r#"{"a":1}"#) } else { ("GET", "") };
         let plain = request(method, target);
         let plain = if body.is_empty() {
@@ -223,7 +224,7 @@ impl Room {
         } else {
             plain.insert_header(("Content-Type", "application/json")).set_payload(body)
         };
-        match door {
+        match access {
             "callback" => plain.insert_header(("X-Secret", "right")),
             "key" | "token" => plain.insert_header(("X-API-Key", self.key.as_str())),
             "signed" | "creation" => {
@@ -236,7 +237,7 @@ impl Room {
         }
     }
 
-    /// A request without the credentials that the door requires.
+    /// A request without the credentials that the access requires.
     pub(super) fn without_credentials(answer: &str, target: &str) -> test::TestRequest {
         request(if answer == "ticket" { "POST" } else { "GET" }, target)
     }

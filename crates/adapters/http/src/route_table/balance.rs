@@ -4,8 +4,8 @@ use quipu_merchants::Scope;
 
 use super::{row, scope};
 use crate::{
-    code::ErrorCode,
-    door::Door,
+    access::Access,
+    error_code::ErrorCode,
     operation::{Operation, Shows::Members, op},
     row::RouteRow,
     v1::balance,
@@ -18,16 +18,16 @@ const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/api/v1/balance", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
+    row("GET", "/api/v1/balance", Access::KeyOrToken(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
         .doc(ONE),
-    row("GET", "/api/v1/balance/all", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
+    row("GET", "/api/v1/balance/all", Access::KeyOrToken(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
         .doc(ALL),
-    row("GET", "/api/v1/merchants/{id}/balance", Door::Scoped(scope(Scope::BalanceRead), run!(balance::of, call, tenant)))
+    row("GET", "/api/v1/merchants/{id}/balance", Access::Scoped(scope(Scope::BalanceRead), run!(balance::of, call, tenant)))
         .doc(ONE.named("getBalanceOfMerchant").asks(&["BalanceCurrency", "BalanceType", "EnvironmentOfStaff"]).refuses(NOT_FOUND)),
-    row("GET", "/api/v1/merchants/{id}/balance/all", Door::Scoped(scope(Scope::BalanceRead), run!(balance::all_of, call, tenant)))
+    row("GET", "/api/v1/merchants/{id}/balance/all", Access::Scoped(scope(Scope::BalanceRead), run!(balance::all_of, call, tenant)))
         .doc(ALL.named("listBalancesOfMerchant").asks(&["EnvironmentOfStaff"]).refuses(NOT_FOUND)),
-    row("GET", "/api/v2/balance", Door::Signed(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
+    row("GET", "/api/v2/balance", Access::Signed(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
         .doc(ONE.named("getBalanceSigned")),
-    row("GET", "/api/v2/balance/all", Door::Signed(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
+    row("GET", "/api/v2/balance/all", Access::Signed(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
         .doc(ALL.named("listBalancesSigned")),
 ];

@@ -2,17 +2,17 @@
 
 use super::row;
 use crate::{
+    access::Access,
     body::Intake,
     callbacks,
-    code::ErrorCode,
-    door::Door,
+    error_code::ErrorCode,
     operation::{Shows::Data, op},
     row::RouteRow,
 };
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::JUDGE, run!(callbacks::handle, call, provider)))
+    row("POST", "/api/v1/providers/{rail}/callbacks", Access::Callback(callbacks::JUDGE, run!(callbacks::handle, call, provider)))
         .reads(Intake::Whole(callbacks::MOST_BYTES))
         .doc(op("tellOfPayment", "A payment provider reports what happened to a payment; see the guide `/guides/rail-protocol`").takes("Callback").shows(Data("CallbackHeard")).refuses(&[ErrorCode::RouteNotFound])),
 ];

@@ -2,21 +2,21 @@
 
 use super::row;
 use crate::{
-    code::ErrorCode,
+    access::Access,
     docs,
-    door::Door,
+    error_code::ErrorCode,
     operation::{Shows::Media, op},
     row::RouteRow,
 };
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/api/v1/openapi.json", Door::Public(run!(docs::merchants_document, call)))
+    row("GET", "/api/v1/openapi.json", Access::Public(run!(docs::merchants_document, call)))
         .doc(op("openapi", "This document").shows(Media(&["application/json"]))),
-    row("GET", "/operator/v1/openapi.json", Door::Public(run!(docs::operators_document, call)))
+    row("GET", "/operator/v1/openapi.json", Access::Public(run!(docs::operators_document, call)))
         .doc(op("openapi_operator", "This document").shows(Media(&["application/json"]))),
-    row("GET", "/api/v1/docs", Door::Public(run!(docs::page, call)))
+    row("GET", "/api/v1/docs", Access::Public(run!(docs::page, call)))
         .doc(op("reference", "The interactive reference").shows(Media(&["text/html"]))),
-    row("GET", "/api/v1/docs/{file}", Door::Public(run!(docs::file, call)))
+    row("GET", "/api/v1/docs/{file}", Access::Public(run!(docs::file, call)))
         .doc(op("referenceFile", "A part of the interactive reference").shows(Media(&["text/css", "text/javascript"])).refuses(&[ErrorCode::RouteNotFound])),
 ];

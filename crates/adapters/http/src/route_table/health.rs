@@ -2,7 +2,7 @@
 
 use super::row;
 use crate::{
-    door::Door,
+    access::Access,
     health,
     operation::{Shows::Plain, op},
     row::RouteRow,
@@ -10,8 +10,8 @@ use crate::{
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/healthz", Door::Public(run!(health::alive, call)))
+    row("GET", "/healthz", Access::Public(run!(health::alive, call)))
         .doc(op("isAlive", "Whether the process answers").shows(Plain("Health"))),
-    row("GET", "/readyz", Door::Public(run!(health::ready, call)))
+    row("GET", "/readyz", Access::Public(run!(health::ready, call)))
         .doc(op("isReady", "Whether everything it depends on is there").shows(Plain("Readiness")).or_answers(&[(503, Plain("Readiness"))])),
 ];

@@ -1,15 +1,15 @@
 //! The one table of routes, a file for each area. The router is built from it, and so are the documents and the tests.
 //!
-//! A row gives a route's path, its door (how callers authenticate), the scope and budget of a merchant's
+//! A row gives a route's path, its access rule (how callers authenticate), the scope and budget of a merchant's
 //! call, the handler, and last its description for the documents. By default a body is JSON and errors have
 //! the shapes of the API; a row states any difference:
 //!
 //! ```text
-//! row("POST", "/api/v1/tickets", Door::KeyOrToken(scope(Scope::TicketsCreate), run!(tickets::create, call, caller)))
+//! row("POST", "/api/v1/tickets", Access::KeyOrToken(scope(Scope::TicketsCreate), run!(tickets::create, call, caller)))
 //!     .also_at("/tickets")
 //!     .family_of(Family::Ticket)
 //!     .doc(op("createTicket", "Open a ticket").takes("TicketCreate").shows(Data("Ticket"))),
-//! row("PUT", "/uploads/{id}", Door::Visitor(run!(uploads::put, call)))
+//! row("PUT", "/uploads/{id}", Access::Anonymous(run!(uploads::put, call)))
 //!     .reads(Intake::Stream(10_485_760))
 //!     .family_of(Family::Ticket)
 //!     .doc(op("sendFile", "Send the bytes of a file").shows(Data("Uploaded"))),
@@ -18,7 +18,7 @@
 use quipu_merchants::{BudgetKind, Scope};
 
 use crate::{
-    door::{Door, Needs},
+    access::{Access, Needs},
     row::{RouteRow, Undescribed},
 };
 
@@ -60,8 +60,8 @@ pub fn route_table() -> impl Iterator<Item = &'static RouteRow> {
     AREAS.iter().flat_map(|rows| rows.iter())
 }
 
-pub(crate) const fn row(method: &'static str, path: &'static str, door: Door) -> Undescribed {
-    Undescribed::new(method, path, door)
+pub(crate) const fn row(method: &'static str, path: &'static str, access: Access) -> Undescribed {
+    Undescribed::new(method, path, access)
 }
 
 /// The needs of a merchant's call with this scope.
@@ -77,7 +77,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::door::Credentials;
+    use crate::access::Credentials;
 
     #[test]
     fn no_route_stands_twice_in_the_table() {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_what_is_the_same_for_everybody_is_open_and_uncounted() {
-        let open = route_table().filter(|row| matches!(row.door, Door::Public(_)));
+        let open = route_table().filter(|row| matches!(row.access, Access::Public(_)));
         let paths: Vec<_> = open.map(RouteRow::path).collect();
         let expected = [
             "/healthz",

@@ -4,8 +4,8 @@ use quipu_merchants::Scope;
 
 use super::{CREATION, row, scope};
 use crate::{
-    code::ErrorCode,
-    door::Door,
+    access::Access,
+    error_code::ErrorCode,
     operation::{
         Operation,
         Shows::{Data, List, Members},
@@ -53,21 +53,21 @@ const LIST: &[&str] = &[
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("POST", "/api/v1/payments", Door::ApiKey(CREATION, run!(payments::create::by_key, call, caller)))
+    row("POST", "/api/v1/payments", Access::ApiKey(CREATION, run!(payments::create::by_key, call, caller)))
         .doc(CREATE),
-    row("GET", "/api/v1/payments", Door::KeyOrToken(scope(Scope::PaymentsRead), run!(payments::list::handle, call, caller)))
+    row("GET", "/api/v1/payments", Access::KeyOrToken(scope(Scope::PaymentsRead), run!(payments::list::handle, call, caller)))
         .doc(op("listPayments", "Payments, newest first").asks(LIST).shows(List("Payment"))),
-    row("GET", "/api/v1/payments/methods", Door::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::list, call, caller)))
+    row("GET", "/api/v1/payments/methods", Access::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::list, call, caller)))
         .doc(op("listMethods", "The methods that your routes enable").shows(Data("MethodRows"))),
-    row("POST", "/api/v1/payments/methods/validate", Door::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::validate, call, caller)))
+    row("POST", "/api/v1/payments/methods/validate", Access::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::validate, call, caller)))
         .doc(op("validateMethod", "Whether a payment of some form could be created").takes("MethodQuestion").shows(Data("MethodJudgement")).changes_nothing()),
-    row("GET", "/api/v1/payments/{id}", Door::KeyOrToken(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller)))
+    row("GET", "/api/v1/payments/{id}", Access::KeyOrToken(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller)))
         .doc(GET),
-    row("POST", "/api/v1/payments/{id}/cancel", Door::KeyOrToken(scope(Scope::PaymentsCancel), run!(payments::cancel::handle, call, caller)))
+    row("POST", "/api/v1/payments/{id}/cancel", Access::KeyOrToken(scope(Scope::PaymentsCancel), run!(payments::cancel::handle, call, caller)))
         .doc(op("cancelPayment", "Cancel a withdrawal that was not submitted yet").may_take("PaymentCancel").shows(Data("Payment"))
             .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::PaymentAlreadyProcessed])),
-    row("POST", "/api/v2/payments", Door::SignedCreation(CREATION, run!(payments::create::by_signature, call, signed)))
+    row("POST", "/api/v2/payments", Access::SignedCreation(CREATION, run!(payments::create::by_signature, call, signed)))
         .doc(CREATE.named("createPaymentSigned")),
-    row("GET", "/api/v2/payments/{id}", Door::Signed(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller)))
+    row("GET", "/api/v2/payments/{id}", Access::Signed(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller)))
         .doc(GET.named("getPaymentSigned")),
 ];

@@ -4,8 +4,8 @@ use quipu_merchants::Scope;
 
 use super::{row, scope};
 use crate::{
-    code::ErrorCode,
-    door::Door,
+    access::Access,
+    error_code::ErrorCode,
     operation::{
         Operation,
         Shows::{Data, List},
@@ -54,14 +54,14 @@ const RETRY: Operation = op("retryWebhookEvents", "Try failed events again: thes
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("POST", "/api/v1/webhooks", Door::KeyOrToken(scope(Scope::WebhooksCreate), run!(webhooks::endpoints::create, call, caller))).also_at("/webhooks").doc(CREATE),
-    row("GET", "/api/v1/webhooks", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::endpoints::list, call, caller))).also_at("/webhooks").doc(LIST),
-    row("GET", "/api/v1/webhooks/{id}", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::endpoints::get, call, caller))).also_at("/webhooks/{id}").doc(GET),
-    row("PUT", "/api/v1/webhooks/{id}", Door::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::update, call, caller))).also_at("/webhooks/{id}").doc(UPDATE),
-    row("DELETE", "/api/v1/webhooks/{id}", Door::KeyOrToken(scope(Scope::WebhooksDelete), run!(webhooks::endpoints::delete, call, caller))).also_at("/webhooks/{id}").doc(DELETE),
-    row("PUT", "/api/v1/webhooks/{id}/enable", Door::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::enable, call, caller))).also_at("/webhooks/{id}/enable").doc(ENABLE),
-    row("PUT", "/api/v1/webhooks/{id}/disable", Door::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::disable, call, caller))).also_at("/webhooks/{id}/disable").doc(DISABLE),
-    row("POST", "/api/v1/webhooks/{id}/test", Door::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::test::handle, call, caller))).also_at("/webhooks/{id}/test").doc(TEST),
-    row("GET", "/api/v1/webhooks/{id}/events", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::events::list, call, caller))).also_at("/webhooks/{id}/events").doc(EVENTS),
-    row("POST", "/api/v1/webhooks/{id}/retry", Door::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::events::retry, call, caller))).also_at("/webhooks/{id}/retry").doc(RETRY),
+    row("POST", "/api/v1/webhooks", Access::KeyOrToken(scope(Scope::WebhooksCreate), run!(webhooks::endpoints::create, call, caller))).also_at("/webhooks").doc(CREATE),
+    row("GET", "/api/v1/webhooks", Access::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::endpoints::list, call, caller))).also_at("/webhooks").doc(LIST),
+    row("GET", "/api/v1/webhooks/{id}", Access::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::endpoints::get, call, caller))).also_at("/webhooks/{id}").doc(GET),
+    row("PUT", "/api/v1/webhooks/{id}", Access::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::update, call, caller))).also_at("/webhooks/{id}").doc(UPDATE),
+    row("DELETE", "/api/v1/webhooks/{id}", Access::KeyOrToken(scope(Scope::WebhooksDelete), run!(webhooks::endpoints::delete, call, caller))).also_at("/webhooks/{id}").doc(DELETE),
+    row("PUT", "/api/v1/webhooks/{id}/enable", Access::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::enable, call, caller))).also_at("/webhooks/{id}/enable").doc(ENABLE),
+    row("PUT", "/api/v1/webhooks/{id}/disable", Access::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::endpoints::disable, call, caller))).also_at("/webhooks/{id}/disable").doc(DISABLE),
+    row("POST", "/api/v1/webhooks/{id}/test", Access::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::test::handle, call, caller))).also_at("/webhooks/{id}/test").doc(TEST),
+    row("GET", "/api/v1/webhooks/{id}/events", Access::KeyOrToken(scope(Scope::WebhooksRead), run!(webhooks::events::list, call, caller))).also_at("/webhooks/{id}/events").doc(EVENTS),
+    row("POST", "/api/v1/webhooks/{id}/retry", Access::KeyOrToken(scope(Scope::WebhooksUpdate), run!(webhooks::events::retry, call, caller))).also_at("/webhooks/{id}/retry").doc(RETRY),
 ];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_merchants::PageStore;
-use quipu_payments::{FillRecipient, PageLinks, PlayScheme};
+use quipu_payments::{FillRecipient, PageLinks, SimulateScheme};
 
 use crate::viewing::viewers::Viewers;
 
@@ -17,7 +17,7 @@ pub struct PageServices {
     /// Takes the details of recipients.
     pub recipients: Arc<FillRecipient>,
     /// Simulates payment schemes in the test environment.
-    pub scheme: Arc<PlayScheme>,
+    pub scheme: Arc<SimulateScheme>,
     /// The viewers of pages; the application makes it follow commits.
     pub viewers: Arc<Viewers>,
 }

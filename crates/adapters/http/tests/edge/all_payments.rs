@@ -22,7 +22,7 @@ impl CrossTenantReads for NoPayments {
         Ok(Timeline::default())
     }
 
-    async fn has_heard(&self, _: &str, _: &str) -> Result<bool, StoreError> {
+    async fn has_received(&self, _: &str, _: &str) -> Result<bool, StoreError> {
         Ok(false)
     }
 

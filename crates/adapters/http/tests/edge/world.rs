@@ -25,8 +25,8 @@ use quipu_merchants::{
     Role, Scope, Scopes, Window,
 };
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
-    PlayScheme, Rails, RefundPayment, ResolveReceipt,
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, PageLinks, ProcessRailEvent,
+    Rails, RefundPayment, ResolveReceipt, SimulateScheme,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
 use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
@@ -148,8 +148,12 @@ impl Parts {
         let Self { directory, books, clock, entropy, keyring } = self;
         let (desk, all_payments) = (Arc::new(EmptyDesk), Arc::new(NoPayments));
         let rails = Arc::new(Rails::new(vec![Arc::new(PatientRail)]));
-        let hear =
-            Arc::new(HearRail::new(books.clone(), all_payments.clone(), clock.clone(), entropy.clone()));
+        let rail_events = Arc::new(ProcessRailEvent::new(
+            books.clone(),
+            all_payments.clone(),
+            clock.clone(),
+            entropy.clone(),
+        ));
         Services {
             webhooks: self.webhooks(),
             decide: Arc::new(DecidePayment::new(
@@ -171,8 +175,8 @@ impl Parts {
                 clock.clone(),
                 entropy.clone(),
             )),
-            pages: self.pages(&rails, &hear),
-            hear,
+            pages: self.pages(&rails, &rail_events),
+            rail_events,
             all_payments,
             tickets: Arc::new(self.tickets(&desk)),
             ticket_reads: desk.clone(),
@@ -223,7 +227,7 @@ impl Parts {
         TicketOffice::new(ports, TicketPeriods::default())
     }
 
-    fn pages(&self, rails: &Arc<Rails>, hear: &Arc<HearRail>) -> PageServices {
+    fn pages(&self, rails: &Arc<Rails>, rail_events: &Arc<ProcessRailEvent>) -> PageServices {
         let Self { directory, books, clock, .. } = self;
         let (commit, reads, directory) = (books.clone(), books.clone(), directory.clone());
         let recipients = FillRecipient::new(commit, reads, directory, rails.clone(), clock.clone());
@@ -231,7 +235,12 @@ impl Parts {
             store: Arc::new(FakePages::default()),
             links: Arc::new(PageLinks::new(PageKey::generate(&SystemEntropy), "https://gateway.example")),
             recipients: Arc::new(recipients),
-            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), hear.clone(), clock.clone())),
+            scheme: Arc::new(SimulateScheme::new(
+                books.clone(),
+                books.clone(),
+                rail_events.clone(),
+                clock.clone(),
+            )),
             viewers: Arc::new(Viewers::default()),
         }
     }

@@ -6,7 +6,7 @@
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::Timestamp;
 use quipu_ledger::Breach;
-use quipu_payments::{ToldEvent, contradictions};
+use quipu_payments::{StoredEvent, contradictions};
 
 use super::LISTED;
 use crate::{
@@ -105,6 +105,6 @@ fn judge(rows: Vec<PaymentRow>, told: &[EventRow], tenant: &str, found: &mut Fou
     }
 }
 
-fn event((_, id, name, at, version, payload): EventRow) -> ToldEvent {
-    ToldEvent { id, name, at: Timestamp::from_millis(at), version: version.unwrap_or(0), payload }
+fn event((_, id, name, at, version, payload): EventRow) -> StoredEvent {
+    StoredEvent { id, name, at: Timestamp::from_millis(at), version: version.unwrap_or(0), payload }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
 use quipu_payments::{
-    CrossTenantReads, HeardEvent, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
+    CrossTenantReads, Payment, Receipt, ReceiptFilter, ReceivedEvent, Refund, SearchFilter, Timeline,
 };
 
 use super::{receipts, search, timeline};
@@ -51,8 +51,8 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
-        let name = HeardEvent::name_of(rail, event_id);
+    async fn has_received(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
+        let name = ReceivedEvent::name_of(rail, event_id);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = callbacks::table.find(&name).select(callbacks::id);

@@ -5,7 +5,9 @@ use std::time::Duration;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Minor, Tenant, Timestamp};
 use quipu_merchants::Direction;
-use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline};
+use quipu_payments::{
+    AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, Status, StatusLine, Timeline,
+};
 
 use super::{deliveries, receipts};
 use crate::{
@@ -108,10 +110,14 @@ async fn moved(
 fn least_entries(payment: &Payment, events: &[EventLine]) -> usize {
     let is_deposit = payment.terms().kind.direction() == Direction::Deposit;
     let moves = |event: &&EventLine| {
-        let status = event.status.as_deref().unwrap_or_default();
-        let still = is_deposit && ["failed", "expired", "cancelled"].contains(&status);
+        let status = event.status.as_deref().and_then(|status| status.parse().ok());
+        let ends = matches!(status, Some(Status::Failed | Status::Expired | Status::Cancelled));
+        let still = is_deposit && ends;
         let begins = event.previous_status.is_none();
-        event.kind.starts_with("payment.") && status != "processing" && !still && !(is_deposit && begins)
+        event.kind.starts_with("payment.")
+            && status != Some(Status::Processing)
+            && !still
+            && !(is_deposit && begins)
     };
     2 * events.iter().filter(moves).count()
 }

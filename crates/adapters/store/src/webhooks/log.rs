@@ -190,6 +190,16 @@ async fn list(
         }};
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;
+    Ok((logged_events(conn, tenant, endpoint, &keys).await?, total))
+}
+
+/// The events with these identifiers, newest first, with their deliveries to the endpoint.
+async fn logged_events(
+    conn: &mut Connection,
+    tenant: Tenant,
+    endpoint: &EndpointId,
+    keys: &[String],
+) -> Result<Vec<LoggedEvent>, Fault> {
     let keys = || keys.iter().map(String::as_str);
     let of_endpoint = deliveries::table
         .filter(
@@ -220,7 +230,7 @@ async fn list(
             told_of.remove(&row.0).ok_or_else(|| Fault::Corrupt(format!("the event {}", row.0)))?;
         listed.push(logged(row, &kind, at)?);
     }
-    Ok((listed, total))
+    Ok(listed)
 }
 
 fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {

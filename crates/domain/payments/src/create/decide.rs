@@ -119,9 +119,9 @@ impl Decider {
             (id, CustomerClaim::MatchOrCreate(id))
         };
         let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
-        let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
+        let particulars = Particulars { id, tenant, now, customer_id, fee, default_return_urls };
         let direction = draft.kind.direction();
-        let (payment, due, must_be_requested) = self.make(draft, making, route, rail);
+        let (payment, due, must_be_requested) = self.make(draft, particulars, route, rail);
         let reserved = if must_be_requested { Some(reserve(&**rail).await?) } else { None };
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, &*self.entropy) {
@@ -146,7 +146,7 @@ impl Decider {
 }
 
 /// The parts of a payment besides its draft.
-struct Making {
+struct Particulars {
     id: PaymentId,
     tenant: Tenant,
     now: Timestamp,
@@ -180,11 +180,11 @@ impl Decider {
     fn make(
         &self,
         draft: Draft,
-        making: Making,
+        particulars: Particulars,
         route: &Route,
         rail: &Arc<dyn Rail>,
     ) -> (Payment, Option<Due>, bool) {
-        let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
+        let Particulars { id, tenant, now, customer_id, fee, default_return_urls: defaults } = particulars;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         // A repeat keeps the identifier of its first attempt, and lists find the payment by the time in it.
         let created_at = id.made_at();

@@ -14,7 +14,7 @@ use crate::{
     error::CreateError,
     payment::{
         Due, DueAction, Failure, Payment,
-        apply::Happening,
+        apply::TransitionContext,
         changes::{self, Changed},
         status::{Status, Trigger},
         view,
@@ -146,9 +146,9 @@ impl CreatePayment {
                 Ok(payment.with_instructions(instructions.clone(), now, due))
             }
             Err(failure) => {
-                let mut happening = Happening::new(now, &**self.entropy());
-                happening.failure = Some(failure.clone());
-                payment.apply(Trigger::Fail, happening).map_err(|error| broken(&error.to_string()))
+                let mut context = TransitionContext::new(now, &**self.entropy());
+                context.failure = Some(failure.clone());
+                payment.apply(Trigger::Fail, context).map_err(|error| broken(&error.to_string()))
             }
         }
     }
@@ -156,11 +156,12 @@ impl CreatePayment {
     /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered
     /// in any case, since the payment exists.
     async fn report(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
-        let Some(hear) = self.hear.as_ref().filter(|_| payment.state().completed_at.is_some()) else {
+        let Some(rail_events) = self.rail_events.as_ref().filter(|_| payment.state().completed_at.is_some())
+        else {
             return;
         };
         let refusal = RailEvent::refusal(payment, failure.clone());
-        let _ = Box::pin(hear.run_answer(rail.name(), &refusal, payment)).await;
+        let _ = Box::pin(rail_events.run_answer(rail.name(), &refusal, payment)).await;
     }
 
     /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer

@@ -13,6 +13,7 @@ use crate::{
     create::{Attempt, CreatePayment, broken, unknown::Subject},
     error::CreateError,
     payment::view,
+    ports::KeptKey,
     request::{creation::Creation, creation_key::CreationKey},
 };
 
@@ -89,18 +90,23 @@ impl CreatePayment {
         }
     }
 
+    /// What is kept under this key, which was used for the same request or not at all.
+    async fn kept(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Option<KeptKey>, CreateError> {
+        let now = self.clock.now();
+        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
+        match kept {
+            Some(kept) if kept.body_hash != asked.body_hash => Err(CreateError::IdempotencyKeyMismatch),
+            kept => Ok(kept),
+        }
+    }
+
     /// The earlier answer under this key, if there is one.
     async fn kept_answer(
         &self,
         tenant: Tenant,
         asked: &KeyedRequest,
     ) -> Result<Option<Answered>, CreateError> {
-        let now = self.clock.now();
-        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
-        let Some(kept) = kept else { return Ok(None) };
-        if kept.body_hash != asked.body_hash {
-            return Err(CreateError::IdempotencyKeyMismatch);
-        }
+        let Some(kept) = self.kept(tenant, asked).await? else { return Ok(None) };
         match (kept.answer, kept.payment_id) {
             (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
             (None, Some(id)) => self.answer_of_unfinished(tenant, asked, id).await.map(Some),
@@ -115,12 +121,7 @@ impl CreatePayment {
         tenant: Tenant,
         asked: &KeyedRequest,
     ) -> Result<Answered, CreateError> {
-        let now = self.clock.now();
-        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
-        let kept = kept.ok_or(CreateError::IdempotencyKeyInUse)?;
-        if kept.body_hash != asked.body_hash {
-            return Err(CreateError::IdempotencyKeyMismatch);
-        }
+        let kept = self.kept(tenant, asked).await?.ok_or(CreateError::IdempotencyKeyInUse)?;
         let answer = kept.answer.ok_or(CreateError::IdempotencyKeyInUse)?;
         Ok(Answered { answer, replayed: true })
     }
@@ -146,9 +147,7 @@ impl CreatePayment {
             }
             Attempt::Refused(error, _) => Err(error),
             Attempt::KeyUsed => {
-                let now = self.clock.now();
-                let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
-                let answer = kept.and_then(|kept| kept.answer);
+                let answer = self.kept(tenant, asked).await?.and_then(|kept| kept.answer);
                 let answer = answer.ok_or_else(|| broken("a used key has no kept answer"))?;
                 Ok(Answered { answer, replayed: true })
             }

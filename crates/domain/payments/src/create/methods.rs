@@ -119,8 +119,6 @@ impl MethodFinding {
     }
 }
 
-const INVALID: &str = "VALIDATION_FAILED";
-
 /// All reasons why the payment in question could not be created, apart from the balance; empty if it could be
 /// created.
 pub async fn judge_method(
@@ -133,24 +131,24 @@ pub async fn judge_method(
     let currency = question.currency.parse::<Currency>();
     let kind = question.kind.parse::<PaymentType>();
     if let Err(error) = &method {
-        findings.push(MethodFinding::new(INVALID, format!("method {error}")));
+        findings.push(MethodFinding::new(CreateError::INVALID, format!("method {error}")));
     }
     if let Err(error) = &currency {
-        findings.push(MethodFinding::new(INVALID, format!("currency {error}")));
+        findings.push(MethodFinding::new(CreateError::INVALID, format!("currency {error}")));
     }
     if let Err(error) = &kind {
-        findings.push(MethodFinding::new(INVALID, format!("type {error}")));
+        findings.push(MethodFinding::new(CreateError::INVALID, format!("type {error}")));
     }
     if let Some(Err(OutOfRange)) = question.amount {
-        findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 2^53 - 1"));
+        findings.push(MethodFinding::new(CreateError::INVALID, "amount must be from 1 to 2^53 - 1"));
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
         let asked = Asked { method, currency, kind };
         question.judge(asked, tenant, route_book, &mut findings).await?;
     }
     // A creation speaks of the merchant's state only where nothing is wrong with the request itself.
-    if findings.iter().any(|finding| finding.code == INVALID) {
-        findings.retain(|finding| finding.code == INVALID);
+    if findings.iter().any(|finding| finding.code == CreateError::INVALID) {
+        findings.retain(|finding| finding.code == CreateError::INVALID);
     }
     Ok(findings)
 }
@@ -238,7 +236,7 @@ impl MethodQuestion {
             Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),
         }
         let messages = problems.into_messages().into_iter();
-        findings.extend(messages.map(|message| MethodFinding::new(INVALID, message)));
+        findings.extend(messages.map(|message| MethodFinding::new(CreateError::INVALID, message)));
         Ok(())
     }
 

@@ -9,8 +9,19 @@ use crate::{
     rail::event::RailEventKind,
 };
 
+wire_names! {
+    /// Whether a receipt waits for a person.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ReceiptStatus {
+        /// It waits.
+        Parked = "parked",
+        /// A person has decided.
+        Resolved = "resolved",
+    }
+}
+
 /// The name of the outcome of an event that waits for a person.
-pub(crate) const PARKED: &str = "parked";
+pub(crate) const PARKED: &str = ReceiptStatus::Parked.as_str();
 
 wire_names! {
     /// Why a receipt was parked.
@@ -115,6 +126,11 @@ impl Receipt {
             to: 2,
             record: Box::new(self),
         }
+    }
+
+    /// Its status.
+    pub const fn status(&self) -> ReceiptStatus {
+        if self.resolution.is_some() { ReceiptStatus::Resolved } else { ReceiptStatus::Parked }
     }
 
     /// The amount with which `payment` may complete by this receipt.

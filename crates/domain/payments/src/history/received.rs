@@ -13,7 +13,7 @@ pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live)
 
 /// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum RailEventOutcome {
     /// The event moved its payment.
     Applied,
     /// The event changed nothing: it had been processed before, or reported what was known.
@@ -22,7 +22,7 @@ pub enum Heard {
     Parked(ParkReason),
 }
 
-impl Heard {
+impl RailEventOutcome {
     /// The name in the store and in a payment's timeline.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Heard {
 
 /// An event as it is stored, once for each rail and identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeardEvent {
+pub struct ReceivedEvent {
     /// The identifier of this row, different for every attempt to store the event.
     pub id: String,
     /// The rail, by the name that routes use.
@@ -50,11 +50,11 @@ pub struct HeardEvent {
     pub at: Timestamp,
 }
 
-impl HeardEvent {
+impl ReceivedEvent {
     /// The unique name of an event: the name of the rail and the identifier of the event.
     pub fn name_of(rail: &str, event_id: &str) -> String {
         format!("{rail} {event_id}")
     }
 }
 
-impl Record for HeardEvent {}
+impl Record for ReceivedEvent {}

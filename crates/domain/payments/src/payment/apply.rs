@@ -14,7 +14,7 @@ use crate::payment::{
 
 /// The circumstances of a move, or of several that happen together.
 #[derive(Clone)]
-pub struct Happening<'a> {
+pub struct TransitionContext<'a> {
     /// When it happened (UTC).
     pub at: Timestamp,
     /// The source of its events' identifiers.
@@ -32,7 +32,7 @@ pub struct Happening<'a> {
     pub provider_reference: Option<String>,
 }
 
-impl<'a> Happening<'a> {
+impl<'a> TransitionContext<'a> {
     /// A move at `at`, without further circumstances.
     pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
         Self { at, entropy, failure: None, due: None, refund: None, received: None, provider_reference: None }
@@ -65,7 +65,7 @@ pub enum NotMoved {
 
 impl Payment {
     /// The move that `trigger` makes: the payment with its next version, its postings and its events.
-    pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changed, NotMoved> {
+    pub fn apply(self, trigger: Trigger, context: TransitionContext<'_>) -> Result<Changed, NotMoved> {
         let from = self.status();
         let before = BeforeChange::of(&self);
         let next = from.after(self.situation(), trigger);
@@ -73,7 +73,7 @@ impl Payment {
             Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,
             _ => NotMoved::NoSuchMove { status: from, trigger },
         })?;
-        let Happening { at, entropy, failure, due, refund, received, provider_reference } = happening;
+        let TransitionContext { at, entropy, failure, due, refund, received, provider_reference } = context;
         let (terms, mut state) = self.into_parts();
 
         if let Some((amount, fee)) = received {

@@ -4,7 +4,7 @@ use quipu_commit::Changes;
 
 use crate::payment::{
     Payment,
-    apply::{Happening, NotMoved},
+    apply::{NotMoved, TransitionContext},
     changes::Changed,
     status::Trigger,
 };
@@ -14,12 +14,12 @@ use crate::payment::{
 pub(crate) fn chain(
     payment: Payment,
     triggers: &[Trigger],
-    happening: &Happening<'_>,
+    context: &TransitionContext<'_>,
 ) -> Result<Changed, NotMoved> {
-    let changes = Changes::new(payment.terms().tenant, happening.at);
+    let changes = Changes::new(payment.terms().tenant, context.at);
     let mut moved = Changed { payment, changes };
     for trigger in triggers {
-        let step = moved.payment.apply(*trigger, happening.clone())?;
+        let step = moved.payment.apply(*trigger, context.clone())?;
         moved = Changed { payment: step.payment, changes: then(moved.changes, step.changes) };
     }
     Ok(moved)

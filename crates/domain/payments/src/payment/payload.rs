@@ -1,6 +1,8 @@
 //! The events of a payment as bytes, in the form in which merchants receive them.
 
-use quipu_kernel::{Amount, Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
+use quipu_kernel::{
+    Amount, Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp,
+};
 use quipu_merchants::{Direction, Method};
 use quipu_webhooks::{Event, EventName, EventStatus, NamedTarget, TargetUrl};
 use serde::Serialize;

@@ -12,7 +12,7 @@ use crate::{
 
 /// An event of a payment, as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToldEvent {
+pub struct StoredEvent {
     /// The identifier of the event.
     pub id: String,
     /// The name of the event.
@@ -35,12 +35,12 @@ const OF_WHAT_ARRIVED: [&str; 2] = ["fee", "net_amount"];
 
 /// The problems of the events of a payment, in words: an event that is missing, one too many, or one whose
 /// content is wrong. `events` are all of them, in the order of their versions.
-pub fn contradictions(payment: &Payment, events: &[ToldEvent]) -> Vec<String> {
+pub fn contradictions(payment: &Payment, events: &[StoredEvent]) -> Vec<String> {
     let of_version = events.chunk_by(|one, next| one.version == next.version);
     of_version.flat_map(|events| contradictions_of_step(payment, events)).collect()
 }
 
-fn contradictions_of_step(payment: &Payment, events: &[ToldEvent]) -> Vec<String> {
+fn contradictions_of_step(payment: &Payment, events: &[StoredEvent]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut status = None;
     for event in events {
@@ -62,7 +62,7 @@ fn contradictions_of_step(payment: &Payment, events: &[ToldEvent]) -> Vec<String
 }
 
 /// The status that an event tells of, or the problem of its content.
-fn told(payment: &Payment, event: &ToldEvent) -> Result<Status, String> {
+fn told(payment: &Payment, event: &StoredEvent) -> Result<Status, String> {
     let not_so = |member: &str| format!("says a {member} that is not so");
     let payload: Value = serde_json::from_str(&event.payload).map_err(|_| "is no JSON".to_owned())?;
     let at = Timestamp::deserialize(&payload["created_at"]);

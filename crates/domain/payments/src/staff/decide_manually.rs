@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::{
     act::{Decided, act},
     error::DecideError,
-    payment::{Failure, Payment, apply::Happening, changes::Changed, decision::ManualDecision, moves::chain},
+    payment::{
+        Failure, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision, moves::chain,
+    },
     ports::CrossTenantReads,
     staff::recorded::{MAX_REASON, Recorded},
 };
@@ -32,8 +34,10 @@ impl DecisionNote {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let mut text = |name, max| fields.text(name, max, &mut problems).map(str::to_owned);
-        let note =
-            Self { reason: text("reason", MAX_REASON), rail_reference: text("rail_reference", MAX_REFERENCE) };
+        let note = Self {
+            reason: text("reason", MAX_REASON),
+            rail_reference: text("rail_reference", MAX_REFERENCE),
+        };
         if problems.is_empty() { Ok(note) } else { Err(problems) }
     }
 }
@@ -78,8 +82,9 @@ impl DecidePayment {
         let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
         let decide = |before: Payment| {
             let now = self.clock.now();
-            let happening = Happening { failure: failure.clone(), ..Happening::new(now, &*self.entropy) };
-            let moved = chain(before.clone(), decision.triggers(&before), &happening);
+            let context =
+                TransitionContext { failure: failure.clone(), ..TransitionContext::new(now, &*self.entropy) };
+            let moved = chain(before.clone(), decision.triggers(&before), &context);
             let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
             let Changed { payment: after, mut changes } = moved;
             let (audit, answer) = record(&before, &after);

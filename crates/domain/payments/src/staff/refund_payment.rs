@@ -11,7 +11,7 @@ use crate::{
     error::DecideError,
     payment::{
         Payment,
-        apply::Happening,
+        apply::TransitionContext,
         changes::Changed,
         refund::{NotRefundable, Refund},
     },
@@ -93,8 +93,11 @@ impl RefundPayment {
                 created_at: at,
             };
             let before = payment.clone();
-            let happening = Happening { refund: Some(order.amount), ..Happening::new(at, &*self.entropy) };
-            let moved = payment.apply(trigger, happening);
+            let context = TransitionContext {
+                refund: Some(order.amount),
+                ..TransitionContext::new(at, &*self.entropy)
+            };
+            let moved = payment.apply(trigger, context);
             let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
             let Changed { payment: after, mut changes } = moved;
             let (audit, answer) = record(&before, &after, &refund);

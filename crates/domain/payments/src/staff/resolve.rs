@@ -10,12 +10,12 @@ use crate::{
     act::{Decided, act},
     error::DecideError,
     history::{
-        heard::UNKNOWN_TENANT,
         receipt::{Receipt, Resolution},
+        received::UNKNOWN_TENANT,
     },
     payment::{
         Payment,
-        apply::Happening,
+        apply::TransitionContext,
         status::{Status, Trigger},
     },
     ports::CrossTenantReads,
@@ -107,8 +107,11 @@ impl ResolveReceipt {
             Status::Expired | Status::Cancelled => Trigger::ArriveLate,
             _ => Trigger::Confirm,
         };
-        let happening = Happening { received: Some((received, fee)), ..Happening::new(at, &*self.entropy) };
-        let moved = payable.payment.apply(trigger, happening);
+        let context = TransitionContext {
+            received: Some((received, fee)),
+            ..TransitionContext::new(at, &*self.entropy)
+        };
+        let moved = payable.payment.apply(trigger, context);
         Ok(moved.map_err(|error| not_allowed(&error))?.changes)
     }
 }

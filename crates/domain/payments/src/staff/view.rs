@@ -25,13 +25,13 @@ pub fn operator_receipt(receipt: &Receipt) -> Value {
     let mut shown = serde_json::to_value(receipt).unwrap_or_default();
     shown["merchant_id"] = json!(receipt.tenant.map(Tenant::merchant));
     shown["environment"] = json!(receipt.tenant.map(Tenant::environment));
-    shown["status"] = json!(if receipt.resolution.is_some() { "resolved" } else { "parked" });
+    shown["status"] = json!(receipt.status());
     shown
 }
 
 /// The circumstances of an action of staff, for the audit log.
 #[derive(Clone)]
-pub struct Doing<'a> {
+pub struct StaffAction<'a> {
     /// The source of the line's identifier.
     pub entropy: &'a dyn Entropy,
     /// When it was done (UTC).
@@ -40,7 +40,7 @@ pub struct Doing<'a> {
     pub actor: Actor,
 }
 
-impl Doing<'_> {
+impl StaffAction<'_> {
     fn line(&self, action: &str, merchant: Option<MerchantId>) -> AuditRecord {
         AuditRecord::new(self.entropy, self.at, self.actor.clone(), action, merchant)
     }

@@ -7,7 +7,9 @@ use quipu_merchants::{Actor, AuditRecord};
 use serde_json::Value;
 
 use super::world::{START, TENANT, World, deposit, minor, ready, withdrawal};
-use crate::{AdjustBalance, AdjustError, CancelError, CancelPayment, Happening, Payment, Status, Trigger};
+use crate::{
+    AdjustBalance, AdjustError, CancelError, CancelPayment, Payment, Status, TransitionContext, Trigger,
+};
 
 fn cancel(
     world: &World,
@@ -56,7 +58,7 @@ fn a_worker_that_submits_first_wins() {
     world.fund(Currency::MXN, 50_000);
     let payment = world.created(&withdrawal());
     let id = payment.id().clone();
-    let how = Happening::new(START, &*world.entropy);
+    let how = TransitionContext::new(START, &*world.entropy);
     world.store.intrude(payment.apply(Trigger::Submit, how).expect("a move").changes);
     let refusal = cancel(&world, TENANT, &id, None).expect_err("submitted");
     assert!(matches!(refusal, CancelError::AlreadyProcessed(Status::Processing)));

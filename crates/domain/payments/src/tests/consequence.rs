@@ -6,8 +6,8 @@ use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
 use crate::{
-    Consequence, Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent,
-    RailEventKind, Status, Trigger,
+    Consequence, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind,
+    Status, TransitionContext, Trigger,
 };
 
 fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
@@ -26,9 +26,9 @@ fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
 
 fn moved(payment: Payment, trigger: Trigger) -> Option<Payment> {
     let entropy = Counting::default();
-    let mut happening = Happening::new(START, &entropy);
-    happening.refund = Some(amount(1_000));
-    payment.apply(trigger, happening).ok().map(|moved| moved.payment)
+    let mut context = TransitionContext::new(START, &entropy);
+    context.refund = Some(amount(1_000));
+    payment.apply(trigger, context).ok().map(|moved| moved.payment)
 }
 
 /// Every payment that could stand in a store.
@@ -143,9 +143,9 @@ fn money_that_does_not_match_never_completes_anything() {
 fn what_was_booked_with_another_amount_is_told_again_by_that_amount_only() {
     let waiting = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
     let entropy = Counting::default();
-    let mut happening = Happening::new(START, &entropy);
-    happening.received = Some((amount(400), Minor::ZERO));
-    let booked = waiting.apply(Trigger::Confirm, happening).expect("a move of the table").payment;
+    let mut context = TransitionContext::new(START, &entropy);
+    context.received = Some((amount(400), Minor::ZERO));
+    let booked = waiting.apply(Trigger::Confirm, context).expect("a move of the table").payment;
     let told = |units| Consequence::of(&booked, &event(RailEventKind::Completed, units, Currency::MXN));
     assert_eq!(told(400), Consequence::Known);
     assert_eq!(told(1_000), Consequence::Park(ParkReason::AmountMismatch));
@@ -242,9 +242,9 @@ proptest! {
             prop_assert_eq!(trigger.is_ok(), sum + part.get() <= 1_000);
             let Ok(trigger) = trigger else { continue };
             let entropy = Counting::default();
-            let mut happening = Happening::new(START, &entropy);
-            happening.refund = Some(part);
-            let after = payment.clone().apply(trigger, happening).expect("a move").payment;
+            let mut context = TransitionContext::new(START, &entropy);
+            context.refund = Some(part);
+            let after = payment.clone().apply(trigger, context).expect("a move").payment;
             sum += part.get();
             prop_assert_eq!(after.state().version, payment.state().version + 1);
             prop_assert_eq!(after.state().refunded_amount.get(), sum);

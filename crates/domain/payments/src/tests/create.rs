@@ -261,7 +261,7 @@ fn a_reference_is_free_again_after_a_bad_end() {
         CreateError::DuplicateReference { holder } => assert_eq!(&holder, first.id()),
         other => panic!("{other}"),
     }
-    let how = crate::Happening::new(START, &*world.entropy);
+    let how = crate::TransitionContext::new(START, &*world.entropy);
     let cancelled = first.apply(Trigger::Cancel, how).expect("a move");
     ready(quipu_commit::Commit::commit(&*world.store, cancelled.changes)).expect("cancelled");
     world.created(&withdrawal());

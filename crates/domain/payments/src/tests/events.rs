@@ -6,7 +6,7 @@ use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
 use super::world::{START, World, beneficiary, deposit, minor, ready, route, with, withdrawal};
-use crate::{Failure, Happening, PaymentRecord, Trigger, payment::moves::chain};
+use crate::{Failure, PaymentRecord, TransitionContext, Trigger, payment::moves::chain};
 
 /// The payloads of everything that happened so far.
 fn told(world: &World) -> Vec<Value> {
@@ -67,7 +67,7 @@ fn the_events_of_steps_at_the_same_time_sort_in_the_order_of_the_steps() {
     for reference in 0..20 {
         let body = with(withdrawal(), &json!({"merchant_reference": reference.to_string()}));
         let triggers = [Trigger::Submit, Trigger::Confirm, Trigger::Return];
-        let moved = chain(world.created(&body), &triggers, &Happening::new(START, &*world.entropy));
+        let moved = chain(world.created(&body), &triggers, &TransitionContext::new(START, &*world.entropy));
         ready(world.store.commit(moved.expect("moves").changes)).expect("committed");
     }
     let rows = world.store.rows();
@@ -134,7 +134,7 @@ fn each_move_is_told_with_both_statuses_its_version_and_what_went_wrong() {
     }
     let failed = world.created(&with(deposit(), &json!({"merchant_reference": "order-2"}))).id().clone();
     let failure = Failure { code: "NO_FUNDS".to_owned(), message: "the payer has too little".to_owned() };
-    let how = Happening { failure: Some(failure), ..Happening::new(START, &*world.entropy) };
+    let how = TransitionContext { failure: Some(failure), ..TransitionContext::new(START, &*world.entropy) };
     let changes = world.store.payment(&failed).apply(Trigger::Fail, how).expect("a move").changes;
     ready(world.store.commit(changes)).expect("committed");
 

@@ -17,9 +17,9 @@ use super::{
     world::{MockBank, START, World, bank_asked_after, creation, deposit, ready, with},
 };
 use crate::{
-    Capacity, CreateError, CrossTenantReads as _, Due, DueAction, Failure, Happening, Instructed,
-    Instructions, IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter,
-    Reservation, Reserved, Status, Submission, Trigger,
+    Capacity, CreateError, CrossTenantReads as _, Due, DueAction, Failure, Instructed, Instructions,
+    IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter, Reservation, Reserved,
+    Status, Submission, TransitionContext, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
@@ -107,7 +107,7 @@ fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)
     let (store, entropy) = (Arc::clone(&world.store), Arc::clone(&world.entropy));
     let moving = move || {
         let payment = store.rows().payments.values().next().expect("committed").clone();
-        let changed = payment.apply(meanwhile, Happening::new(START, &*entropy)).expect("a move");
+        let changed = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
         store.intrude(changed.changes);
     };
     assert!(moves.set(Box::new(moving)).is_ok(), "set once");

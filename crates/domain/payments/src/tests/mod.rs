@@ -23,7 +23,7 @@ mod recipient;
 mod scheme;
 mod settle;
 mod store;
-mod told;
+mod stored_events;
 mod transitions;
 mod unknown;
 mod world;

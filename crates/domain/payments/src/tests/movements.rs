@@ -10,8 +10,8 @@ use quipu_kernel::{Page, PaymentId};
 
 use super::world::{World, deposit, ready};
 use crate::{
-    Attention, CrossTenantReads as _, HearRail, Heard, ParkReason, RailEvent, RailEventKind, Receipt,
-    ReceiptFilter, Status, Trigger,
+    Attention, CrossTenantReads as _, ParkReason, ProcessRailEvent, RailEvent, RailEventKind,
+    RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
 };
 
 /// The receipts of which a person was told.
@@ -24,9 +24,9 @@ impl Attention for Called {
     }
 }
 
-fn hear(world: &World) -> HearRail {
+fn rail_events(world: &World) -> ProcessRailEvent {
     let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
-    HearRail::new(store.clone(), store, clock, entropy)
+    ProcessRailEvent::new(store.clone(), store, clock, entropy)
 }
 
 /// The payment's whole amount, under this name.
@@ -45,9 +45,9 @@ fn event(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Rail
     }
 }
 
-fn moves(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Heard {
+fn moves(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> RailEventOutcome {
     let rail = world.store.payment(id).terms().rail.clone();
-    ready(hear(world).run_statement_entry(&rail, &event(world, id, kind, name))).expect("heard")
+    ready(rail_events(world).run_statement_entry(&rail, &event(world, id, kind, name))).expect("processed")
 }
 
 #[test]
@@ -55,15 +55,19 @@ fn money_that_comes_twice_is_parked_and_what_is_told_twice_is_not() {
     use RailEventKind::Completed;
     let world = World::new();
     let id = world.created(&deposit()).id().clone();
-    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Applied);
-    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Known);
-    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Parked(ParkReason::Contradiction));
-    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Known);
-    assert_eq!(moves(&world, &id, Completed, "third"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(moves(&world, &id, Completed, "first"), RailEventOutcome::Applied);
+    assert_eq!(moves(&world, &id, Completed, "first"), RailEventOutcome::Known);
+    assert_eq!(moves(&world, &id, Completed, "second"), RailEventOutcome::Parked(ParkReason::Contradiction));
+    assert_eq!(moves(&world, &id, Completed, "second"), RailEventOutcome::Known);
+    assert_eq!(moves(&world, &id, Completed, "third"), RailEventOutcome::Parked(ParkReason::Contradiction));
     assert_eq!(world.store.payment(&id).status(), Status::Completed);
     let rail = world.store.payment(&id).terms().rail.clone();
     let callback = event(&world, &id, Completed, "callback");
-    assert_eq!(ready(hear(&world).run(&rail, &callback)).expect("heard"), Heard::Known, "word is no money");
+    assert_eq!(
+        ready(rail_events(&world).run(&rail, &callback)).expect("processed"),
+        RailEventOutcome::Known,
+        "word is no money"
+    );
 }
 
 #[test]
@@ -71,11 +75,12 @@ fn a_person_is_called_once_for_what_is_parked() {
     let (world, called) = (World::new(), Arc::new(Called::default()));
     let id = world.created(&deposit()).id().clone();
     let rail = world.store.payment(&id).terms().rail.clone();
-    let hear = hear(&world).telling(called.clone());
+    let rail_events = rail_events(&world).telling(called.clone());
     let failure = event(&world, &id, RailEventKind::Failed, "failed");
-    assert_eq!(ready(hear.run(&rail, &failure)).expect("heard"), Heard::Applied);
+    assert_eq!(ready(rail_events.run(&rail, &failure)).expect("processed"), RailEventOutcome::Applied);
     for _ in 0..2 {
-        ready(hear.run(&rail, &event(&world, &id, RailEventKind::Completed, "money"))).expect("heard");
+        ready(rail_events.run(&rail, &event(&world, &id, RailEventKind::Completed, "money")))
+            .expect("processed");
     }
     let told = called.0.lock().expect("nobody panicked");
     assert_eq!(told.len(), 1);
@@ -90,7 +95,8 @@ fn a_person_is_told_by_which_receipt_to_find_what_names_no_payment() {
         rail_reference: "credit: rent".to_owned(),
         ..event(&world, &id, RailEventKind::Completed, "rent")
     };
-    ready(hear(&world).telling(called.clone()).run_statement_entry("manual", &rent)).expect("heard");
+    ready(rail_events(&world).telling(called.clone()).run_statement_entry("manual", &rent))
+        .expect("processed");
     let (parked, _) = ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
     assert_eq!(parked.len(), 1);
     let told = called.0.lock().expect("nobody panicked");
@@ -103,8 +109,8 @@ fn the_movement_that_a_person_confirmed_before_is_known_and_the_next_is_parked()
     let world = World::new();
     let id = world.created(&deposit()).id().clone();
     world.moved(&id, Trigger::Confirm);
-    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Known);
-    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(moves(&world, &id, Completed, "first"), RailEventOutcome::Known);
+    assert_eq!(moves(&world, &id, Completed, "second"), RailEventOutcome::Parked(ParkReason::Contradiction));
 }
 
 #[test]
@@ -113,20 +119,20 @@ fn of_two_movements_at_once_one_is_what_a_person_confirmed_and_the_other_is_park
     let id = world.created(&deposit()).id().clone();
     world.moved(&id, Trigger::Confirm);
     let rail = world.store.payment(&id).terms().rail.clone();
-    let hear = hear(&world);
+    let rail_events = rail_events(&world);
     let [one, other] = ["one", "other"].map(|name| event(&world, &id, RailEventKind::Completed, name));
     world.store.holds.store(true, Ordering::Relaxed);
-    let mut first = pin!(hear.run_statement_entry(&rail, &one));
-    let mut second = pin!(hear.run_statement_entry(&rail, &other));
+    let mut first = pin!(rail_events.run_statement_entry(&rail, &one));
+    let mut second = pin!(rail_events.run_statement_entry(&rail, &other));
     let mut context = Context::from_waker(Waker::noop());
     assert!(first.as_mut().poll(&mut context).is_pending());
     assert!(second.as_mut().poll(&mut context).is_pending());
     world.store.holds.store(false, Ordering::Relaxed);
-    assert_eq!(ready(first).expect("heard"), Heard::Known);
-    assert_eq!(ready(second).expect("heard"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(ready(first).expect("processed"), RailEventOutcome::Known);
+    assert_eq!(ready(second).expect("processed"), RailEventOutcome::Parked(ParkReason::Contradiction));
     assert_eq!(
         moves(&world, &id, RailEventKind::Completed, "one"),
-        Heard::Known,
+        RailEventOutcome::Known,
         "a file that is imported again"
     );
 }

@@ -9,7 +9,7 @@ use super::{
     world::{START, World, amount, deposit, ready},
 };
 use crate::{
-    Arrival, DueAction, Happening, HearRail, Heard, RailEvent, RailEventKind, RailStatus, Status, Submission,
+    Arrival, DueAction, TransitionContext, ProcessRailEvent, RailEventOutcome, RailEvent, RailEventKind, RailStatus, Status, Submission,
     Trigger, operator_record,
 };
 
@@ -52,7 +52,7 @@ fn the_name_of_a_withdrawal_that_moved_while_its_rail_was_called_is_kept_all_the
     let (world, id) = withdrawal_on(rail);
     let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
     let confirm = move || {
-        let how = Happening::new(START, &*entropy);
+        let how = TransitionContext::new(START, &*entropy);
         store.intrude(store.payment(&subject).apply(Trigger::Confirm, how).expect("a move").changes);
     };
     assert!(moves.set(Box::new(confirm)).is_ok(), "set once");
@@ -77,8 +77,8 @@ fn a_callback_may_name_a_deposit() {
         message: None,
         provider_reference: Some("C-3".to_owned()),
     };
-    let hear = HearRail::new(store.clone(), store, clock, entropy);
-    assert_eq!(ready(hear.run(&payment.terms().rail, &event)).expect("heard"), Heard::Applied);
+    let hear = ProcessRailEvent::new(store.clone(), store, clock, entropy);
+    assert_eq!(ready(hear.run(&payment.terms().rail, &event)).expect("heard"), RailEventOutcome::Applied);
     let completed = world.store.payment(payment.id());
     assert_eq!(completed.state().provider_reference.as_deref(), Some("C-3"));
 }

@@ -10,8 +10,8 @@ use super::{
     world::{START, World, deposit, ready},
 };
 use crate::{
-    CrossTenantReads as _, DueAction, Failure, Happening, ParkReason, RailStatus, ReceiptFilter, Status,
-    Submission, Trigger,
+    CrossTenantReads as _, DueAction, Failure, ParkReason, RailStatus, ReceiptFilter, Status, Submission,
+    TransitionContext, Trigger,
 };
 
 #[test]
@@ -20,7 +20,8 @@ fn what_staff_handed_over_by_hand_is_not_submitted_once_more() {
     rail.expect_submit().never();
     let (world, id) = withdrawal_on(rail);
     let claim = world.store.claim(&id).expect("due");
-    let by_hand = world.store.payment(&id).apply(Trigger::Submit, Happening::new(START, &*world.entropy));
+    let by_hand =
+        world.store.payment(&id).apply(Trigger::Submit, TransitionContext::new(START, &*world.entropy));
     ready(world.store.commit(by_hand.expect("a move").changes)).expect("committed");
     assert_eq!(world.store.due(&id), None);
     ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
@@ -36,7 +37,8 @@ fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
     attend(&world, &id);
     let claim = world.store.claim(&id).expect("a question");
     assert_eq!(claim.action, DueAction::Ask.as_str());
-    let by_hand = world.store.payment(&id).apply(Trigger::Fail, Happening::new(START, &*world.entropy));
+    let by_hand =
+        world.store.payment(&id).apply(Trigger::Fail, TransitionContext::new(START, &*world.entropy));
     ready(world.store.commit(by_hand.expect("a move").changes)).expect("committed");
     ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
     assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Failed, None));
@@ -56,7 +58,7 @@ fn not_found(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentI
     let (world, id) = withdrawal_on(rail);
     let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
     let decide = move || {
-        let how = Happening::new(START, &*entropy);
+        let how = TransitionContext::new(START, &*entropy);
         if let Some(trigger) = meanwhile {
             store.intrude(store.payment(&subject).apply(trigger, how).expect("a move").changes);
         }
@@ -95,7 +97,7 @@ fn a_rejection_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
     let (world, id) = withdrawal_on(rail);
     let (store, entropy, paid) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
     let report = move || {
-        let how = Happening::new(START, &*entropy);
+        let how = TransitionContext::new(START, &*entropy);
         store.intrude(store.payment(&paid).apply(Trigger::Confirm, how).expect("a move").changes);
     };
     assert!(reports.set(Box::new(report)).is_ok(), "set once");
@@ -109,7 +111,7 @@ fn a_rejection_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
 #[test]
 fn a_cancelled_withdrawal_is_not_submitted() {
     let (world, id) = withdrawal_on(issuing(DueAction::Submit));
-    let how = Happening::new(START, &*world.entropy);
+    let how = TransitionContext::new(START, &*world.entropy);
     let claim = world.store.claim(&id).expect("due");
     world.store.intrude(world.store.payment(&id).apply(Trigger::Cancel, how).expect("a move").changes);
     ready(settle(&world).attend(&claim)).expect("overtaken");
@@ -123,7 +125,7 @@ fn money_that_arrived_is_not_forgotten_because_an_expiry_came_first() {
     let world = World::with_rail(rail);
     let claimed = world.created(&deposit());
     let id = claimed.id().clone();
-    let how = Happening::new(START, &*world.entropy);
+    let how = TransitionContext::new(START, &*world.entropy);
     world.store.intrude(claimed.apply(Trigger::Expire, how).expect("a move").changes);
     let completed = attend(&world, &id);
     assert_eq!((completed.status(), completed.state().late), (Status::Completed, true));

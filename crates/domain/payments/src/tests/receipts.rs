@@ -6,17 +6,18 @@ use serde_json::json;
 
 use super::world::{START, TENANT, World, amount, deposit, minor, ready, route, with};
 use crate::{
-    CrossTenantReads as _, DecideError, Doing, HearRail, Heard, ParkReason, Payment, RailEvent,
-    RailEventKind, Receipt, ReceiptFilter, RefundOrder, RefundPayment, Resolution, ResolveReceipt, Status,
+    CrossTenantReads as _, DecideError, ParkReason, Payment, ProcessRailEvent, RailEvent, RailEventKind,
+    RailEventOutcome, Receipt, ReceiptFilter, RefundOrder, RefundPayment, Resolution, ResolveReceipt,
+    StaffAction, Status,
 };
 
 fn spei() -> Route {
     route(Method::Spei, Currency::MXN, Direction::Deposit, false)
 }
 
-fn doing(world: &World) -> Doing<'_> {
+fn action(world: &World) -> StaffAction<'_> {
     let actor = Actor { id: "op-1".to_owned(), name: "Nino".to_owned() };
-    Doing { entropy: &*world.entropy, at: START, actor }
+    StaffAction { entropy: &*world.entropy, at: START, actor }
 }
 
 /// The event that `units` arrived for the payment of this reference.
@@ -34,15 +35,15 @@ fn money(reference: &str, units: i64, name: &str) -> RailEvent {
     }
 }
 
-fn hearing(world: &World) -> HearRail {
+fn rail_events(world: &World) -> ProcessRailEvent {
     let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
-    HearRail::new(store.clone(), store, clock, entropy)
+    ProcessRailEvent::new(store.clone(), store, clock, entropy)
 }
 
 /// A statement says that `units` arrived for the payment of this reference.
-fn arrives(world: &World, reference: &str, units: i64, name: &str) -> Heard {
+fn arrives(world: &World, reference: &str, units: i64, name: &str) -> RailEventOutcome {
     let event = money(reference, units, name);
-    ready(hearing(world).run_statement_entry("simulator", &event)).expect("heard")
+    ready(rail_events(world).run_statement_entry("simulator", &event)).expect("processed")
 }
 
 fn parked(world: &World) -> Vec<Receipt> {
@@ -57,7 +58,7 @@ fn resolved(world: &World, resolution: Resolution) -> Result<AuditRecord, Decide
     let [receipt] = &parked(world)[..] else { panic!("one receipt") };
     let line = std::sync::Mutex::new(None);
     let record = |before: &Receipt, after: &Receipt| {
-        let audit = doing(world).resolved(before, after);
+        let audit = action(world).resolved(before, after);
         *line.lock().expect("nobody panicked") = Some(audit.clone());
         (audit, None)
     };
@@ -70,7 +71,10 @@ fn accepted(agreed: Route, units: i64, routes: Vec<Route>) -> (World, Payment) {
     let world = World::new();
     world.store.set_routes(vec![agreed]);
     let id = world.created(&with(deposit(), &json!({"amount": 1_000}))).id().clone();
-    assert_eq!(arrives(&world, id.as_str(), units, "first"), Heard::Parked(ParkReason::AmountMismatch));
+    assert_eq!(
+        arrives(&world, id.as_str(), units, "first"),
+        RailEventOutcome::Parked(ParkReason::AmountMismatch)
+    );
     world.store.set_routes(routes);
     resolved(&world, Resolution::CompleteWithReceivedAmount).expect("resolved");
     let payment = world.store.payment(&id);
@@ -82,7 +86,7 @@ fn refund(world: &World, id: &PaymentId, units: i64) -> Result<Payment, DecideEr
     let refund = RefundPayment::new(store.clone(), store, world.clock.clone(), world.entropy.clone());
     let order = RefundOrder { amount: amount(units), reason: None, ticket_id: None };
     let record =
-        |before: &Payment, after: &Payment, refund: &_| (doing(world).refunded(before, after, refund), None);
+        |before: &Payment, after: &Payment, refund: &_| (action(world).refunded(before, after, refund), None);
     ready(refund.run(id, &order, &record)).map(|(payment, _)| payment)
 }
 
@@ -128,7 +132,7 @@ fn what_arrived_can_be_refunded_and_no_more() {
 fn money_of_the_amount_that_a_person_booked_is_further_money() {
     let (world, payment) = accepted(spei(), 400, vec![spei()]);
     let second = arrives(&world, payment.id().as_str(), 400, "second");
-    assert_eq!(second, Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(second, RailEventOutcome::Parked(ParkReason::Contradiction));
 }
 
 #[test]
@@ -141,10 +145,11 @@ fn money_that_no_balance_can_take_waits_for_a_person_and_is_heard_once() {
             if from_statement {
                 return arrives(&world, id.as_str(), 100_000, name);
             }
-            ready(hearing(&world).run("simulator", &money(id.as_str(), 100_000, name))).expect("heard")
+            ready(rail_events(&world).run("simulator", &money(id.as_str(), 100_000, name)))
+                .expect("processed")
         };
-        assert_eq!(hears("first"), Heard::Parked(ParkReason::Unbookable));
-        assert_eq!(hears("first"), Heard::Known);
+        assert_eq!(hears("first"), RailEventOutcome::Parked(ParkReason::Unbookable));
+        assert_eq!(hears("first"), RailEventOutcome::Known);
         assert_eq!(world.store.payment(&id).status(), Status::Processing);
         let [receipt] = &parked(&world)[..] else { panic!("one receipt") };
         assert_eq!((receipt.payment_id.as_ref(), receipt.reason), (Some(&id), ParkReason::Unbookable));
@@ -154,7 +159,7 @@ fn money_that_no_balance_can_take_waits_for_a_person_and_is_heard_once() {
 #[test]
 fn the_audit_log_names_no_merchant_where_a_receipt_has_none() {
     let world = World::new();
-    assert_eq!(arrives(&world, "rent", 400, "rent"), Heard::Parked(ParkReason::UnknownPayment));
+    assert_eq!(arrives(&world, "rent", 400, "rent"), RailEventOutcome::Parked(ParkReason::UnknownPayment));
     let completed = resolved(&world, Resolution::CompleteWithReceivedAmount);
     assert!(matches!(completed, Err(DecideError::NotAllowed(_))), "{completed:?}");
     let line = resolved(&world, Resolution::Ignore).expect("resolved");

@@ -10,14 +10,15 @@ use super::{
     world::{START, TENANT, World, deposit, ready, standing},
 };
 use crate::{
-    CrossTenantReads as _, DueAction, Failure, Happening, HearRail, Payment, PaymentReads, PaymentType,
-    PlayScheme, RailStatus, ReceiptFilter, SchemeDecision, Status, Terms, Trigger,
+    CrossTenantReads as _, DueAction, Failure, Payment, PaymentReads, PaymentType, ProcessRailEvent,
+    RailStatus, ReceiptFilter, SchemeDecision, SimulateScheme, Status, Terms, TransitionContext, Trigger,
 };
 
-fn scheme(world: &World) -> PlayScheme {
+fn scheme(world: &World) -> SimulateScheme {
     let (store, clock) = (world.store.clone(), world.clock.clone());
-    let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), world.entropy.clone());
-    PlayScheme::new(store.clone(), store, Arc::new(hear), clock)
+    let rail_events =
+        ProcessRailEvent::new(store.clone(), store.clone(), clock.clone(), world.entropy.clone());
+    SimulateScheme::new(store.clone(), store, Arc::new(rail_events), clock)
 }
 
 fn parked(world: &World) -> u64 {
@@ -66,7 +67,7 @@ fn of_two_decisions_at_once_the_second_changes_nothing() {
         let (store, scheme) = (world.store.clone(), scheme(&world));
         let payment = world.created(&deposit());
         let id = payment.id().clone();
-        let moved = payment.apply(first, Happening::new(START, &*world.entropy)).expect("a move");
+        let moved = payment.apply(first, TransitionContext::new(START, &*world.entropy)).expect("a move");
         store.intrude(moved.changes);
         ready(scheme.run(TENANT, &id, decision)).expect("no error");
         assert_eq!(store.payment(&id).status(), status);

@@ -19,9 +19,9 @@ use super::world::{
     with, withdrawal,
 };
 use crate::{
-    Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, HearRail, IssuedInstructions, Payment,
-    PaymentType, RailEvent, RailEventKind, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment,
-    Status, Submission, payment::changes::postponed,
+    Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, IssuedInstructions, Payment,
+    PaymentType, ProcessRailEvent, RailEvent, RailEventKind, RailStatus, Rails, ReceiptFilter, SettleError,
+    SettlePayment, Status, Submission, payment::changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -57,9 +57,9 @@ fn issuing_asked_after(gaps: &'static [Duration], action: DueAction) -> MockBank
 pub(super) fn settle(world: &World) -> SettlePayment {
     let store = world.store.clone();
     let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
-    let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
+    let rail_events = ProcessRailEvent::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
     let queue = Arc::new(store.queue());
-    SettlePayment::new(store.clone(), queue, store, rails, Arc::new(hear), clock, entropy)
+    SettlePayment::new(store.clone(), queue, store, rails, Arc::new(rail_events), clock, entropy)
 }
 
 /// Attends to the payment as a worker that has just claimed it.

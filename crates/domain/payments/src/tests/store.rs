@@ -22,8 +22,8 @@ use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
 use crate::{
-    CallbackLine, CrossTenantReads, Customer, Due, HeardEvent, KeptKey, Payment, PaymentFilter, PaymentReads,
-    Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
+    CallbackLine, CrossTenantReads, Customer, Due, KeptKey, Payment, PaymentFilter, PaymentReads, Receipt,
+    ReceiptFilter, ReceivedEvent, Refund, SearchFilter, Timeline,
 };
 
 /// What a test wants to know of a commit.
@@ -252,14 +252,14 @@ impl CrossTenantReads for FakeStore {
     async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
-        let heard = contents.rows_of::<HeardEvent>();
-        let of_payment = heard.filter(|(_, heard)| heard.payment_id.as_ref() == Some(payment.id()));
-        let callbacks = of_payment.map(|(_, heard)| CallbackLine {
-            rail: heard.rail.clone(),
-            event_id: heard.event.id.clone(),
-            kind: heard.event.kind.as_str().to_owned(),
-            outcome: heard.outcome.to_owned(),
-            received_at: heard.at,
+        let received = contents.rows_of::<ReceivedEvent>();
+        let of_payment = received.filter(|(_, received)| received.payment_id.as_ref() == Some(payment.id()));
+        let callbacks = of_payment.map(|(_, received)| CallbackLine {
+            rail: received.rail.clone(),
+            event_id: received.event.id.clone(),
+            kind: received.event.kind.as_str().to_owned(),
+            outcome: received.outcome.to_owned(),
+            received_at: received.at,
         });
         let receipts = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt);
         let receipts = receipts.filter(|receipt| receipt.payment_id.as_ref() == Some(payment.id()));
@@ -270,11 +270,11 @@ impl CrossTenantReads for FakeStore {
         })
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
+    async fn has_received(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
-        let mut heard = contents.rows_of::<HeardEvent>();
-        Ok(heard.any(|(_, heard)| heard.rail == rail && heard.event.id == event_id))
+        let mut received = contents.rows_of::<ReceivedEvent>();
+        Ok(received.any(|(_, received)| received.rail == rail && received.event.id == event_id))
     }
 
     async fn refunds(&self, _: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError> {

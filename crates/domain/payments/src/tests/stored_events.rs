@@ -5,10 +5,12 @@ use quipu_merchants::Method;
 use quipu_webhooks::Event;
 
 use super::world::{Counting, START, amount, minor, standing};
-use crate::{Happening, Payment, PaymentType, Status, ToldEvent, Trigger, contradictions, payment::payload};
+use crate::{
+    Payment, PaymentType, Status, StoredEvent, TransitionContext, Trigger, contradictions, payment::payload,
+};
 
-fn kept(event: &Event) -> ToldEvent {
-    ToldEvent {
+fn kept(event: &Event) -> StoredEvent {
+    StoredEvent {
         id: event.id.as_str().to_owned(),
         name: event.name.as_str().to_owned(),
         at: event.at,
@@ -18,14 +20,14 @@ fn kept(event: &Event) -> ToldEvent {
 }
 
 /// A payment at the end of a path, and all of its events.
-fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<ToldEvent>) {
+fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<StoredEvent>) {
     let entropy = Counting::default();
     let mut payment = standing(kind, Method::BankTransfer, from, true);
     let created = payload::events(&payment, None, &entropy);
     let mut told: Vec<_> = created.iter().map(kept).collect();
     for (step, trigger) in path.iter().enumerate() {
         let at = Timestamp::from_millis(START.millis() + 1_000 * i64::try_from(step + 1).expect("a few"));
-        let mut how = Happening::new(at, &entropy);
+        let mut how = TransitionContext::new(at, &entropy);
         how.refund = (*trigger == Trigger::RefundPart).then(|| amount(1));
         how.received =
             (*trigger == Trigger::Confirm && kind == PaymentType::Deposit).then(|| (amount(7), minor(2)));
@@ -36,7 +38,7 @@ fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<To
     (payment, told)
 }
 
-fn refunded_deposit() -> (Payment, Vec<ToldEvent>) {
+fn refunded_deposit() -> (Payment, Vec<StoredEvent>) {
     walked(
         PaymentType::Deposit,
         Status::Processing,
@@ -44,7 +46,7 @@ fn refunded_deposit() -> (Payment, Vec<ToldEvent>) {
     )
 }
 
-fn returned_withdrawal() -> (Payment, Vec<ToldEvent>) {
+fn returned_withdrawal() -> (Payment, Vec<StoredEvent>) {
     walked(PaymentType::Withdrawal, Status::Pending, &[Trigger::Submit, Trigger::Confirm, Trigger::Return])
 }
 

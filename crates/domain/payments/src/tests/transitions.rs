@@ -9,7 +9,7 @@ use quipu_webhooks::{Event, EventName};
 
 use super::world::{Counting, START, amount, minor, standing};
 use crate::{
-    Due, DueAction, Failure, Happening, NotMoved, Payment, PaymentType, Situation, Status, Trigger,
+    Due, DueAction, Failure, NotMoved, Payment, PaymentType, Situation, Status, TransitionContext, Trigger,
     payment::changes::{Changed, postponed},
 };
 
@@ -84,8 +84,8 @@ fn the_table_is_complete_and_holds_nothing_else() {
     assert!(moves > 300, "{moves} moves over all situations");
 }
 
-fn happening(entropy: &Counting) -> Happening<'_> {
-    Happening::new(START, entropy)
+fn context(entropy: &Counting) -> TransitionContext<'_> {
+    TransitionContext::new(START, entropy)
 }
 
 /// The refund that a trigger needs here.
@@ -125,7 +125,7 @@ fn every_move_takes_the_version_one_on_and_tells_of_it() {
     for (kind, method, has_recipient, status) in every_situation() {
         for trigger in Trigger::ALL {
             let payment = standing(kind, method, status, has_recipient);
-            let mut how = happening(&entropy);
+            let mut how = context(&entropy);
             how.refund = refund_for(&payment, trigger).map(amount);
             let outcome = payment.clone().apply(trigger, how);
             let Some(to) = expected(payment.situation(), status, trigger) else {
@@ -170,7 +170,7 @@ fn expected_events(direction: Direction, to: Status) -> Vec<&'static str> {
 
 fn state_after(payment: Payment, trigger: Trigger, failure: Option<Failure>) -> crate::State {
     let entropy = Counting::default();
-    let mut how = happening(&entropy);
+    let mut how = context(&entropy);
     how.failure = failure;
     moved(&payment.apply(trigger, how).expect("a move")).state().clone()
 }
@@ -200,9 +200,9 @@ fn a_bad_end_says_why() {
 fn money_that_arrives_late_completes_and_is_marked() {
     let entropy = Counting::default();
     let deposit = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
-    let expired = moved(&deposit.apply(Trigger::Expire, happening(&entropy)).expect("a move")).clone();
+    let expired = moved(&deposit.apply(Trigger::Expire, context(&entropy)).expect("a move")).clone();
     assert!(!expired.holds_reference() && !expired.state().late);
-    let change = expired.apply(Trigger::ArriveLate, happening(&entropy)).expect("a move");
+    let change = expired.apply(Trigger::ArriveLate, context(&entropy)).expect("a move");
     let late = moved(&change);
     assert!(late.state().late && late.state().failure.is_none() && !late.holds_reference());
     assert_eq!(late.state().completed_at, Some(START));
@@ -227,7 +227,7 @@ fn a_refund_is_a_part_or_the_rest() {
         (Trigger::RefundRest, Some(999), false),
         (Trigger::RefundRest, Some(1_001), false),
     ] {
-        let mut how = happening(&entropy);
+        let mut how = context(&entropy);
         how.refund = refund.map(amount);
         let outcome = completed().apply(trigger, how);
         assert_eq!(outcome.is_ok(), fits, "{trigger:?} {refund:?}");
@@ -238,7 +238,7 @@ fn a_refund_is_a_part_or_the_rest() {
 fn what_is_due_afterwards_is_what_the_move_says() {
     let entropy = Counting::default();
     let due = Due { at: START, action: DueAction::Ask };
-    let mut how = happening(&entropy);
+    let mut how = context(&entropy);
     how.due = Some(due);
     let withdrawal = standing(PaymentType::Withdrawal, Method::Spei, Status::Pending, true);
     let change = withdrawal.apply(Trigger::Submit, how).expect("a move");
@@ -278,7 +278,7 @@ proptest! {
         }
         let mut payment = payment;
         for (trigger, refund) in triggers {
-            let mut how = happening(&entropy);
+            let mut how = context(&entropy);
             how.refund = Some(amount(refund));
             let Ok(change) = payment.clone().apply(trigger, how) else { continue };
             for transaction in &change.changes.transactions {

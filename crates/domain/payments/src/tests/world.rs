@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Capacity, Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType,
-    Payout, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms, Trigger,
-    create::CreatePayment, request::creation::Creation,
+    Capacity, Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
+    ProcessRailEvent, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms,
+    TransitionContext, Trigger, create::CreatePayment, request::creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -130,7 +130,7 @@ impl World {
         let clock = Arc::new(HandClock::default());
         let entropy = Arc::new(Counting::default());
         let rails = Arc::new(Rails::new(vec![Arc::new(rail)]));
-        let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
+        let rail_events = ProcessRailEvent::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
         let create = CreatePayment::new(
             store.clone(),
             store.clone(),
@@ -139,13 +139,13 @@ impl World {
             clock.clone(),
             entropy.clone(),
         )
-        .with_reports_to(Arc::new(hear));
+        .with_reports_to(Arc::new(rail_events));
         Self { store, clock, entropy, rails, create }
     }
 
     /// Moves a payment by its own rules, whoever does it.
     pub(super) fn moved(&self, id: &PaymentId, trigger: Trigger) -> Payment {
-        let how = Happening::new(START, &*self.entropy);
+        let how = TransitionContext::new(START, &*self.entropy);
         let moved = self.store.payment(id).apply(trigger, how).expect("a move");
         ready(self.store.commit(moved.changes)).expect("a commit");
         self.store.payment(id)

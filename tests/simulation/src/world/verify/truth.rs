@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quipu_commit::{Aggregate, Contents, Queue};
 use quipu_merchants::Direction;
-use quipu_payments::{HeardEvent, ParkReason, Payment, RailEvent, Receipt, Status};
+use quipu_payments::{ParkReason, Payment, RailEvent, Receipt, ReceivedEvent, Status};
 
 use super::{Broken, Payments};
 use crate::{
@@ -86,8 +86,8 @@ fn explained(contents: &Contents, payment: &Payment, account: Option<&Account>, 
 
 /// Every word that was acknowledged is stored, once, and what was parked can be seen.
 fn heard(contents: &Contents, acknowledged: &[(&'static str, RailEvent)], broken: &mut Broken) {
-    let mut stored: BTreeMap<(&str, &str), Vec<&HeardEvent>> = BTreeMap::new();
-    for (_, heard) in contents.rows_of::<HeardEvent>() {
+    let mut stored: BTreeMap<(&str, &str), Vec<&ReceivedEvent>> = BTreeMap::new();
+    for (_, heard) in contents.rows_of::<ReceivedEvent>() {
         stored.entry((&heard.rail, &heard.event.id)).or_default().push(heard);
     }
     for (name, heard) in stored.iter().filter(|(_, heard)| heard.len() > 1) {

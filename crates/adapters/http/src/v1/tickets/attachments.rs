@@ -6,9 +6,9 @@ use super::{existing_ticket, ticket_id};
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
-    code::ErrorCode,
     envelope,
     error::ApiError,
+    error_code::ErrorCode,
     files,
 };
 
