@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 /// An HTTP answer, read completely.
@@ -17,6 +17,15 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// An answer of an edge that was called in this process.
+    pub fn new(status: u16, headers: impl IntoIterator<Item = (String, Vec<u8>)>, text: String) -> Self {
+        let header = |(name, value): (String, Vec<u8>)| {
+            let name: HeaderName = name.parse().expect("the name of a header");
+            (name, HeaderValue::from_bytes(&value).expect("the value of a header"))
+        };
+        Self { status, headers: headers.into_iter().map(header).collect(), text }
+    }
+
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Answer,
-    contract::{self, Exchange},
+    contract::assert_documented,
     signature::{Signer, fresh_nonce, unix_seconds},
 };
 use quipu_kernel::{Clock, SystemClock};
@@ -181,8 +181,7 @@ impl Client {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let answer = Answer { status, headers, text: response.text().await? };
         if self.is_documented {
-            let body = sent.as_deref();
-            contract::assert_documented(&Exchange { method: &method, target: path, body, answer: &answer });
+            assert_documented(method.as_str(), path, sent.as_deref(), &answer);
         }
         Ok(answer)
     }

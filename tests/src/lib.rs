@@ -23,7 +23,7 @@ mod tls;
 pub use answer::Answer;
 pub use client::{Client, http_client, instant_in};
 pub use command::CommandOutput;
-pub use contract::{DocumentedBody, Maker, faults_of_examples};
+pub use contract::{DocumentedBody, Maker, assert_documented, faults_of_examples};
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
 pub use gateway::{Gateway, binary};

@@ -20,19 +20,19 @@ pub use self::{
 use crate::Answer;
 
 /// One request with its answer.
-pub(crate) struct Exchange<'a> {
-    pub(crate) method: &'a Method,
+struct Exchange<'a> {
+    method: &'a Method,
     /// Path with query.
-    pub(crate) target: &'a str,
-    pub(crate) body: Option<&'a [u8]>,
-    pub(crate) answer: &'a Answer,
+    target: &'a str,
+    body: Option<&'a [u8]>,
+    answer: &'a Answer,
 }
 
-/// Panics unless the exchange conforms to the documents.
+/// Panics unless the exchange conforms to the documents. `target` is the path with its query.
 #[track_caller]
-pub(crate) fn assert_documented(exchange: &Exchange<'_>) {
-    if let Err(reason) = check(exchange) {
-        let Exchange { method, target, body, answer } = exchange;
+pub fn assert_documented(method: &str, target: &str, body: Option<&[u8]>, answer: &Answer) {
+    let method = &method.parse().expect("a method");
+    if let Err(reason) = check(&Exchange { method, target, body, answer }) {
         let sent = body.map(String::from_utf8_lossy).unwrap_or_default();
         panic!("outside the documents: {reason}\n{method} {target}\nsent: {sent}\ncame: {answer}");
     }

@@ -2,6 +2,7 @@
 
 mod all_payments;
 mod books;
+mod create;
 mod crowds;
 mod desk;
 mod docs;

@@ -1,17 +1,13 @@
 //! Which method goes with which currency (docs/API.md, "Create").
 
-use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
+use quipu_tests::{Table, draft};
 use serde_json::json;
 
-on_both_databases!(
-    methods_with_a_fixed_currency_refuse_any_other,
-    redirectpay_takes_deposits_only,
-    other_methods_need_a_route,
-);
+use super::shop::Shop;
 
-async fn methods_with_a_fixed_currency_refuse_any_other(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn methods_with_a_fixed_currency_refuse_any_other() {
+    let shop = Shop::open().await;
     let allowed = |method: &str, currency: &str| match method {
         "spei" => currency == "MXN",
         "payid" => currency == "AUD",
@@ -21,7 +17,7 @@ async fn methods_with_a_fixed_currency_refuse_any_other(database: Database) {
     let mut table = Table::new();
     for method in ["spei", "payid", "redirectpay", "bank_transfer"] {
         for currency in ["ARS", "AUD", "LKR", "MXN", "TRY", "UYU", "GEL", "USD"] {
-            let answer = merchant.api.create(&draft::deposit(currency, method, 1_000)).await;
+            let answer = shop.create(&draft::deposit(currency, method, 1_000)).await;
             let row = format!("{method} in {currency}");
             if allowed(method, currency) {
                 table.accepted(row, &answer);
@@ -35,25 +31,25 @@ async fn methods_with_a_fixed_currency_refuse_any_other(database: Database) {
     table.finish();
 }
 
-async fn redirectpay_takes_deposits_only(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn redirectpay_takes_deposits_only() {
+    let shop = Shop::open().await;
     let payout = json!({ "recipient_name": "Ana", "bank_account": "1" });
     for kind in ["withdrawal", "withdrawal_pp"] {
         let draft = draft::withdrawal("LKR", "redirectpay", 1_000, payout.clone());
-        let answer = merchant.api.create(&draft::with(draft, "/type", json!(kind))).await;
+        let answer = shop.create(&draft::with(draft, "/type", json!(kind))).await;
         answer.is_invalid("type").or(answer.is_invalid("method")).expect("redirectpay takes deposits only");
     }
 }
 
-async fn other_methods_need_a_route(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn other_methods_need_a_route() {
+    let shop = Shop::open().await;
     let mut table = Table::new();
     for method in ["cashstore", "card", "cash", "crypto"] {
-        let answer = merchant.api.create(&draft::deposit("MXN", method, 1_000)).await;
+        let answer = shop.create(&draft::deposit("MXN", method, 1_000)).await;
         table.refused(format!("{method} in MXN"), &answer, 400, "METHOD_NOT_AVAILABLE");
-        let answer = merchant.api.create(&draft::deposit("TRY", method, 1_000)).await;
+        let answer = shop.create(&draft::deposit("TRY", method, 1_000)).await;
         table.refused(format!("{method} in TRY"), &answer, 400, "CURRENCY_NOT_ENABLED");
     }
     table.finish();

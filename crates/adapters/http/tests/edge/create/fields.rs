@@ -1,62 +1,53 @@
 //! The field table of the create request, row by row.
 
 use quipu_tests::{
-    Database, Gateway, Merchant, Table,
+    Table,
     draft::{self, with, without},
-    on_both_databases,
 };
 use serde_json::{Value, json};
 
-on_both_databases!(
-    every_required_member_must_be_there,
-    every_member_has_a_type_and_bounds,
-    members_at_their_bounds_are_accepted,
-    a_customer_needs_an_address_unless_it_is_known,
-    customers_are_matched_by_email_then_phone,
-    all_problems_are_told_at_once,
-    webhook_targets_are_checked,
-);
+use super::shop::Shop;
 
 fn deposit() -> Value {
     draft::deposit_mxn(1_000)
 }
 
-async fn every_required_member_must_be_there(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn every_required_member_must_be_there() {
+    let shop = Shop::open().await;
     let mut table = Table::new();
     for field in ["amount", "currency", "method", "type", "merchant_reference", "customer"] {
         let pointer = format!("/{field}");
-        let answer = merchant.api.create(&without(deposit(), &pointer)).await;
+        let answer = shop.create(&without(deposit(), &pointer)).await;
         table.invalid(format!("{field} missing"), &answer, field);
-        let answer = merchant.api.create(&with(deposit(), &pointer, Value::Null)).await;
+        let answer = shop.create(&with(deposit(), &pointer, Value::Null)).await;
         table.invalid(format!("{field} null"), &answer, field);
     }
     table.finish();
 }
 
 /// (pointer, value, field named by the refusal)
-async fn each_is_invalid(merchant: &Merchant, draft: fn() -> Value, rows: &[(&str, Value, &str)]) {
+async fn each_is_invalid(shop: &Shop, draft: fn() -> Value, rows: &[(&str, Value, &str)]) {
     let mut table = Table::new();
     for (pointer, value, field) in rows {
-        let answer = merchant.api.create(&with(draft(), pointer, value.clone())).await;
+        let answer = shop.create(&with(draft(), pointer, value.clone())).await;
         table.invalid(format!("{pointer} = {value}"), &answer, field);
     }
     table.finish();
 }
 
-async fn each_is_accepted(merchant: &Merchant, draft: fn() -> Value, rows: &[(&str, Value)]) {
+async fn each_is_accepted(shop: &Shop, draft: fn() -> Value, rows: &[(&str, Value)]) {
     let mut table = Table::new();
     for (pointer, value) in rows {
-        let answer = merchant.api.create(&with(draft(), pointer, value.clone())).await;
+        let answer = shop.create(&with(draft(), pointer, value.clone())).await;
         table.accepted(format!("{pointer} = {value}"), &answer);
     }
     table.finish();
 }
 
-async fn every_member_has_a_type_and_bounds(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn every_member_has_a_type_and_bounds() {
+    let shop = Shop::open().await;
     let mut rows = vec![
         ("/currency", json!(""), "currency"),
         ("/currency", json!("mxn"), "currency"),
@@ -108,7 +99,7 @@ async fn every_member_has_a_type_and_bounds(database: Database) {
         "email" => ("/customer/email", json!(["a@example.com"]), "customer.email"),
         _ => ("/customer/phone", json!(5_512_345_678_i64), "customer.phone"),
     }));
-    each_is_invalid(&merchant, deposit, &rows).await;
+    each_is_invalid(&shop, deposit, &rows).await;
 }
 
 /// 254 characters, each part of it as long as it may be.
@@ -117,9 +108,9 @@ fn longest_address() -> String {
     format!("{}@{label}.{label}.{}.com", "e".repeat(64), "d".repeat(57))
 }
 
-async fn members_at_their_bounds_are_accepted(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn members_at_their_bounds_are_accepted() {
+    let shop = Shop::open().await;
     let rows = [
         ("/merchant_reference", json!("r".repeat(255))),
         ("/merchant_reference", json!("é".repeat(255))),
@@ -141,58 +132,29 @@ async fn members_at_their_bounds_are_accepted(database: Database) {
         ("/unknown_member", json!({ "is": ["ignored"] })),
         ("/customer/unknown_member", json!("ignored")),
     ];
-    each_is_accepted(&merchant, deposit, &rows).await;
+    each_is_accepted(&shop, deposit, &rows).await;
     let redirectpay = || draft::deposit("LKR", "redirectpay", 1_000);
     let schemes = ["VISA", "MC", "REDIRECTPAY", "LQR"]
         .map(|scheme| ("/redirectpay", json!({ "payment_method": scheme })));
-    each_is_accepted(&merchant, redirectpay, &schemes).await;
+    each_is_accepted(&shop, redirectpay, &schemes).await;
 }
 
-async fn a_customer_needs_an_address_unless_it_is_known(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn a_customer_needs_an_address() {
+    let shop = Shop::open().await;
     let rows = [
         ("/customer", json!({ "name": "Ana Pérez" }), "customer"),
         ("/customer", json!({ "email": "" }), "customer"),
         ("/customer", json!({ "name": "", "email": "", "phone": "" }), "customer"),
     ];
-    each_is_invalid(&merchant, deposit, &rows).await;
-    let first =
-        merchant.api.create(&with(deposit(), "/customer", json!({ "phone": "+52 55 1234" }))).await.ok();
-    let id = first["customer_id"].as_i64().expect("customer_id is a number");
-    let known = with(with(deposit(), "/customer", json!({ "name": "Ana" })), "/customer_id", json!(id));
-    let second = merchant.api.create(&known).await.ok();
-    assert_eq!(second["customer_id"], id);
-    // What the request leaves out is what is known of the customer.
-    assert_eq!(second["customer"], json!({ "id": id, "name": "Ana", "email": null, "phone": "+52 55 1234" }));
-    merchant.api.create(&with(known.clone(), "/customer", json!({}))).await.invalid("customer");
-    // Another merchant's customer is as unknown as one that does not exist.
-    let stranger = gateway.merchant().await;
-    stranger.api.create(&known).await.invalid("customer_id");
+    each_is_invalid(&shop, deposit, &rows).await;
 }
 
-async fn customers_are_matched_by_email_then_phone(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let customer_of = async |customer: Value| {
-        let answer = merchant.api.create(&with(deposit(), "/customer", customer)).await.ok();
-        assert_eq!(answer["customer"]["id"], answer["customer_id"]);
-        answer["customer_id"].as_i64().expect("customer_id is a number")
-    };
-    let ana = customer_of(json!({ "name": "Ana", "email": "Ana@Example.com", "phone": "+52 55 1234" })).await;
-    assert_eq!(customer_of(json!({ "email": "ana@example.COM" })).await, ana);
-    assert_eq!(customer_of(json!({ "phone": "52551234" })).await, ana);
-    assert_ne!(customer_of(json!({ "email": "bea@example.com" })).await, ana);
-    assert_ne!(customer_of(json!({ "phone": "99" })).await, ana);
-    // An e-mail address that nobody has is somebody else, whoever has the telephone.
-    assert_ne!(customer_of(json!({ "email": "ben@example.com", "phone": "52551234" })).await, ana);
-}
-
-async fn all_problems_are_told_at_once(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn all_problems_are_told_at_once() {
+    let shop = Shop::open().await;
     let body = json!({ "amount": -1, "currency": 5, "method": "paypal", "type": "deposit", "customer": {} });
-    let answer = merchant.api.create(&body).await;
+    let answer = shop.create(&body).await;
     for field in ["amount", "currency", "method", "merchant_reference", "customer"] {
         answer.invalid(field);
     }
@@ -218,21 +180,21 @@ async fn all_problems_are_told_at_once(database: Database) {
     for field in top {
         body[field] = json!(1.5);
     }
-    let answer = merchant.api.create(&body).await;
+    let answer = shop.create(&body).await;
     for field in top.into_iter().chain(["return_urls.success_url", "return_urls.cancel_url"]) {
         answer.invalid(field);
     }
     // What only the merchant's data shows is told together, too.
     let nobody = json!({ "kind": "bank", "ibanAccountId": "7" });
     let body = with(draft::partner_withdrawal("GEL", 100, nobody), "/customer_id", json!(7));
-    let answer = merchant.api.create(&body).await;
+    let answer = shop.create(&body).await;
     answer.invalid("customer_id");
     answer.invalid("payout.partnerDestination.ibanAccountId");
 }
 
-async fn webhook_targets_are_checked(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
+#[actix_web::test]
+async fn webhook_targets_are_checked() {
+    let shop = Shop::open().await;
     let long = |characters: usize| format!("https://example.com/{}", "p".repeat(characters - 20));
     let rows = [
         ("/webhook_url", json!(long(2_049)), "webhook_url"),
@@ -243,12 +205,12 @@ async fn webhook_targets_are_checked(database: Database) {
         ("/webhook_events", json!([1]), "webhook_events"),
         ("/webhook_events", json!(["payment.exploded"]), "webhook_events"),
     ];
-    each_is_invalid(&merchant, deposit, &rows).await;
+    each_is_invalid(&shop, deposit, &rows).await;
     let good = [
         ("/webhook_url", json!(long(2_048))),
         ("/webhook_url", json!("http://example.com/hook")),
         ("/webhook_url", Value::Null),
         ("/webhook_events", json!(["payment.processing", "payout.failed"])),
     ];
-    each_is_accepted(&merchant, deposit, &good).await;
+    each_is_accepted(&shop, deposit, &good).await;
 }
