@@ -60,7 +60,7 @@ need_s3_server() {
     [ -x "$s3_server" ] && return
     need cc build-essential
     bed_say "building s3s-fs $version (once, about two minutes)"
-    CARGO_TARGET_DIR="$folder/target" cargo install s3s-fs --version "$version" --features binary --locked --debug \
+    CARGO_TARGET_DIR="$folder/target" CARGO_PROFILE_DEV_DEBUG=0 cargo install s3s-fs --version "$version" --features binary --locked --debug \
         --root "$folder/s3s-fs-$version" </dev/null >"${TMPDIR:-/tmp}/quipu-s3s-fs.log" 2>&1 ||
         { tail -n 20 "${TMPDIR:-/tmp}/quipu-s3s-fs.log" >&2; bed_fail "s3s-fs could not be built from crates.io."; }
     rm -rf "$folder/target"
