@@ -353,10 +353,8 @@ async fn wrong_requests_are_refused_in_shape(database: Database) {
     operator.patch(&merchant.operator_path(""), &json!({ "status": "gone" })).await.invalid("status");
     let keys = merchant.operator_path("/api-keys");
     operator.post(&keys, &json!({ "environment": "moon" })).await.invalid("environment");
-    for scopes in [json!(["payments.steal"]), json!([])] {
-        let key = json!({ "environment": "test", "scopes": scopes });
-        operator.post(&keys, &key).await.invalid("scopes");
-    }
+    let key = json!({ "environment": "test", "scopes": ["payments.steal"] });
+    operator.post(&keys, &key).await.invalid("scopes");
     let beneficiary = json!({ "environment": "test", "kind": "bank", "iban": "x" });
     operator.post(&merchant.operator_path("/beneficiaries"), &beneficiary).await.invalid("iban");
     let route =

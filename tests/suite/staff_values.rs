@@ -42,7 +42,6 @@ async fn onboarding_is_refused_in_the_same_words_over_http_and_in_the_shell() {
     refuse(&gateway, "PUT", &merchant.operator_path("/page"), &body, &command).await;
     for (member, value, options) in [
         ("name", json!(long), ["--name", &long]),
-        ("scopes", json!([]), ["--scopes", ""]),
         ("scopes", json!(["payments.steal"]), ["--scopes", "payments.steal"]),
         ("expires_at", json!("soon"), ["--expires-at", "soon"]),
         ("rate_limits", json!({ "create_per_10s": 0 }), ["--create-per-10s", "0"]),

@@ -99,17 +99,14 @@ pub struct NewApiKey {
 }
 
 impl NewApiKey {
-    /// Reads what staff wrote. A key gets every scope unless some are named; one without a scope would open
-    /// nothing, so an empty list is refused.
+    /// Reads what staff wrote. A key gets every scope unless a list is given; one with an empty list can
+    /// call only what needs no scope.
     pub fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let environment = fields.required_parsed::<Environment>("environment", &mut problems);
         let name = fields.text("name", MAX_NAME, &mut problems).unwrap_or_default().to_owned();
         let scopes = Scopes::read(&fields, &mut problems).unwrap_or_else(Scopes::all);
-        if scopes == Scopes::default() {
-            problems.add("scopes", "must name a scope");
-        }
         let expires_at = fields.future_instant("expires_at", now, &mut problems);
         let rate_limits = RateLimits::read(&fields, &mut problems);
         let new = environment.map(|environment| {
@@ -139,7 +136,7 @@ mod tests {
         assert_eq!(scopes(Value::Null), Ok(Scopes::all()));
         let some = scopes(json!(["payments.view", "balance.read"])).expect("known scopes");
         assert_eq!(some.to_text(), "payments.read balance.read");
-        assert_eq!(scopes(json!([])), Err(vec!["scopes must name a scope".to_owned()]));
+        assert_eq!(scopes(json!([])), Ok(Scopes::default()));
         let unknown = "scopes must be known scopes, such as payments.create";
         assert_eq!(scopes(json!(["payments.steal"])), Err(vec![unknown.to_owned()]));
     }
@@ -159,7 +156,6 @@ mod tests {
         let expected = [
             "environment must be one of test, live",
             "name must be at most 255 characters",
-            "scopes must name a scope",
             "expires_at must be an ISO 8601 instant in the future",
             "rate_limits.per_day is not a known member",
             "rate_limits.create_per_minute must be from 1 to 4294967295",

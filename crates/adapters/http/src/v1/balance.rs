@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, str::FromStr};
 
-use quipu_kernel::{Currency, MerchantId, Minor, Problems, Tenant, Unrecognised, wire_names};
+use quipu_kernel::{Currency, Minor, Problems, Tenant, Unrecognised, wire_names};
 use quipu_ledger::Balance;
 use serde::Serialize;
 
@@ -10,7 +10,6 @@ use crate::{
     call::{Call, Outcome},
     caller::Caller,
     envelope,
-    error::ApiError,
 };
 
 pub(crate) async fn own(call: Call, caller: Caller) -> Outcome {
@@ -31,12 +30,12 @@ pub(crate) async fn of(call: Call, tenant: Tenant) -> Outcome {
         return Err(problems.into());
     }
     let balance = call.state.services.ledger.balance(tenant, currency).await?;
-    let parts = balance_type.parts(&balance)?;
+    let (total, available, frozen) = balance_type.parts(&balance);
     envelope::top_level(OneBalance {
-        merchant_id: tenant.merchant(),
-        row: BalanceRow::new(currency, balance_type, parts),
-        new_balance: parts.total,
-        available_balance: parts.available,
+        merchant_id: tenant.merchant().0,
+        row: BalanceRow::new(currency, balance_type, total, available, frozen),
+        new_balance: total,
+        available_balance: available.get(),
     })
 }
 
@@ -52,27 +51,27 @@ pub(crate) async fn all_of(call: Call, tenant: Tenant) -> Outcome {
         let found = balances.iter().find(|balance| balance.currency == currency);
         let balance = found.copied().unwrap_or(Balance::zero(currency));
         BalanceType::ALL.map(|balance_type| {
-            let parts = balance_type.parts(&balance)?;
-            Ok(BalanceRow::new(currency, balance_type, parts))
+            let (total, available, frozen) = balance_type.parts(&balance);
+            BalanceRow::new(currency, balance_type, total, available, frozen)
         })
     });
-    let balances = rows.collect::<Result<Vec<_>, ApiError>>()?;
-    let merchant_id = tenant.merchant();
+    let balances: Vec<_> = rows.collect();
+    let merchant_id = tenant.merchant().0;
     envelope::top_level(AllBalances { merchant_id, total_balances: balances.len(), balances })
 }
 
 #[derive(Serialize)]
 struct OneBalance {
-    merchant_id: MerchantId,
+    merchant_id: i64,
     #[serde(flatten)]
     row: BalanceRow,
-    new_balance: Minor,
-    available_balance: Minor,
+    new_balance: i64,
+    available_balance: i64,
 }
 
 #[derive(Serialize)]
 struct AllBalances {
-    merchant_id: MerchantId,
+    merchant_id: i64,
     balances: Vec<BalanceRow>,
     total_balances: usize,
 }
@@ -88,7 +87,7 @@ struct BalanceRow {
 }
 
 impl BalanceRow {
-    fn new(currency: Currency, kind: BalanceType, Parts { total, available, frozen }: Parts) -> Self {
+    fn new(currency: Currency, kind: BalanceType, total: i64, available: Minor, frozen: Minor) -> Self {
         Self {
             currency,
             balance_type: kind.as_str(),
@@ -128,29 +127,16 @@ wire_names! {
     }
 }
 
-/// What a balance of some type consists of.
-#[derive(Clone, Copy)]
-struct Parts {
-    total: Minor,
-    available: Minor,
-    frozen: Minor,
-}
-
 impl BalanceType {
-    /// The parts of a balance, by the table of balances (docs/API.md, "Balances").
-    fn parts(self, balance: &Balance) -> Result<Parts, ApiError> {
-        let alone = |total| Parts { total, available: Minor::ZERO, frozen: Minor::ZERO };
-        Ok(match self {
-            Self::Main => {
-                let Balance { available, frozen, .. } = *balance;
-                let total = available.checked_add(frozen);
-                let total = total.map_err(|error| ApiError::internal("adding up a balance", &error))?;
-                Parts { total, available, frozen }
-            }
-            Self::Deposit => alone(balance.deposit),
-            Self::Withdrawal => alone(balance.withdrawal),
-            Self::Commission => alone(balance.commission),
-            Self::Frozen => Parts { frozen: balance.frozen, ..alone(balance.frozen) },
-        })
+    /// Total, available and frozen, by the table of balances (docs/API.md, "Balances").
+    const fn parts(self, balance: &Balance) -> (i64, Minor, Minor) {
+        match self {
+            // Each is below 2^53, so their sum is far from overflow.
+            Self::Main => (balance.available.get() + balance.frozen.get(), balance.available, balance.frozen),
+            Self::Deposit => (balance.deposit.get(), Minor::ZERO, Minor::ZERO),
+            Self::Withdrawal => (balance.withdrawal.get(), Minor::ZERO, Minor::ZERO),
+            Self::Commission => (balance.commission.get(), Minor::ZERO, Minor::ZERO),
+            Self::Frozen => (balance.frozen.get(), Minor::ZERO, balance.frozen),
+        }
     }
 }
