@@ -45,7 +45,13 @@ impl Descriptors {
     fn of(limit: usize, cores: usize, providers: usize) -> Self {
         let Some(spare) = limit.checked_sub(fixed(1, providers) + LEAST) else {
             let (connections, deliveries) = ((limit / 4).max(1), (limit / 12).max(1));
-            return Self { workers: 1, connections, deliveries, limit, beside: fixed(1, providers) + deliveries };
+            return Self {
+                workers: 1,
+                connections,
+                deliveries,
+                limit,
+                beside: fixed(1, providers) + deliveries,
+            };
         };
         let workers = cores.clamp(1, 1 + spare / 2 / sockets_of_a_worker());
         let left = limit - fixed(workers, providers);

@@ -357,7 +357,9 @@ async fn act(node: &Node, item: &AgendaItem) -> Call {
             }
             Deed::Switch(..) => Call::Done,
         },
-        AgendaItem::Pay(_) | AgendaItem::Bank(_) | AgendaItem::Silence | AgendaItem::Aftermath(_) => Call::Done,
+        AgendaItem::Pay(_) | AgendaItem::Bank(_) | AgendaItem::Silence | AgendaItem::Aftermath(_) => {
+            Call::Done
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use super::{
     world::{START, World, amount, deposit, ready},
 };
 use crate::{
-    Arrival, DueAction, TransitionContext, ProcessRailEvent, RailEventOutcome, RailEvent, RailEventKind, RailStatus, Status, Submission,
-    Trigger, operator_record,
+    Arrival, DueAction, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome, RailStatus, Status,
+    Submission, TransitionContext, Trigger, operator_record,
 };
 
 fn accepted(name: Option<&str>) -> Submission {
