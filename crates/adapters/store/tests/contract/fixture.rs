@@ -245,7 +245,7 @@ pub(crate) async fn until(mut so: impl AsyncFnMut() -> bool) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while !so().await {
         assert!(std::time::Instant::now() < deadline, "it never came to be");
-        tokio::task::yield_now().await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 

@@ -22,6 +22,7 @@ use quipu_kernel::{PaymentId, StoreError, Tenant};
 use quipu_ledger::LedgerReads as _;
 use quipu_payments::PaymentReads as _;
 use quipu_store::{Store, StoreSettings};
+use tokio::time::sleep;
 
 use crate::{
     fixture::{self, Engine, Fixture},
@@ -30,11 +31,13 @@ use crate::{
 };
 
 /// Runs unless told otherwise.
-const RUNS: u64 = 240;
+const RUNS: u64 = 160;
 /// Runs at the same time. They wait more than they work.
 const AT_ONCE: usize = 8;
 /// How long it may take until it is known what happened.
-const RESOLVED: Duration = Duration::from_secs(20);
+const RESOLVED: Duration = Duration::from_mins(1);
+/// The pause between two tries.
+const BREATH: Duration = Duration::from_millis(10);
 /// What the merchant of a run has to pay out from.
 const FUNDS: i64 = 1_000;
 /// What every run adjusts, once.
@@ -91,10 +94,10 @@ impl Dice {
         let action = match self.below(4) {
             0 | 1 => Action::Cut,
             2 => Action::Swallow,
-            _ => Action::Delay(Duration::from_millis(self.below(1_500) as u64)),
+            _ => Action::Delay(Duration::from_millis(self.below(3_000) as u64)),
         };
         let gone_for = match self.below(3) {
-            0 => Duration::from_millis(self.below(3_000) as u64),
+            0 => Duration::from_millis(self.below(6_000) as u64),
             _ => Duration::ZERO,
         };
         let at = if self.below(3) == 0 { Point::Commit } else { Point::Message(self.below(messages)) };
@@ -102,17 +105,22 @@ impl Dice {
     }
 }
 
+/// How long it may take on a busy machine until a store is open that gives up soon.
+const OPENED: Duration = Duration::from_mins(2);
+
 /// A store behind a proxy, which gives up soon: on a busy machine even before it is open.
 async fn behind(proxy: &Proxy) -> Store {
     let mut settings = StoreSettings::new(&proxy.url);
     (settings.readers, settings.lanes) = (2, 1);
-    (settings.call, settings.lock) = (Duration::from_secs(2), Duration::from_millis(300));
-    let end = Instant::now() + RESOLVED;
+    (settings.call, settings.lock) = (Duration::from_secs(4), Duration::from_millis(300));
+    let end = Instant::now() + OPENED;
     loop {
         match Store::open(settings.clone(), fixture::handle()).await {
             Ok(store) => return store,
             Err(error) => assert!(Instant::now() < end, "{error}"),
         }
+        // Those who are opened at the same time are not to keep each other from it.
+        sleep(Duration::from_millis(200)).await;
     }
 }
 
@@ -271,7 +279,10 @@ async fn resolved(
             }
             Err(CommitError::Refused(Refusal::Posting(_))) => false,
             Err(CommitError::Refused(other)) => panic!("{told}: {number} was refused: {other}"),
-            Err(CommitError::Store(_)) => continue,
+            Err(CommitError::Store(_)) => {
+                sleep(BREATH).await;
+                continue;
+            }
         };
         let mut there = 0;
         for id in &asked {
@@ -290,7 +301,10 @@ async fn settle_adjustment(store: &Store, script: &Script, mut outcome: Outcome,
         match outcome {
             Ok(_) | Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return,
             Err(CommitError::Refused(other)) => panic!("{told}: the adjustment was refused: {other}"),
-            Err(CommitError::Store(_)) => outcome = store.commit(script.adjustment()).await,
+            Err(CommitError::Store(_)) => {
+                sleep(BREATH).await;
+                outcome = store.commit(script.adjustment()).await;
+            }
         }
     }
     panic!("{told}: the adjustment is never known");

@@ -68,9 +68,12 @@ fn endpoint() -> Endpoint {
     }
 }
 
+/// How long a call may take. Its longest single wait is shorter than the server is gone for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 async fn delivering(url: &str) -> (Store, Arc<Handed>) {
     let mut settings = StoreSettings::new(url);
-    (settings.readers, settings.lanes, settings.call) = (2, 1, Duration::from_secs(2));
+    (settings.readers, settings.lanes, settings.call) = (2, 1, PATIENCE);
     let store = Store::open(settings, fixture::handle()).await.expect("the store opens");
     let handed = Arc::new(Handed::default());
     store.deliver_by(Arc::clone(&handed) as _);
@@ -94,7 +97,7 @@ const LOST: Blow = Blow {
     at: Point::Commit,
     arrives: false,
     action: Action::Cut,
-    gone_for: Duration::from_secs(5),
+    gone_for: Duration::from_secs(8),
 };
 
 async fn until_freed(store: &Store) {
@@ -144,11 +147,12 @@ fn an_endpoint_that_may_have_changed_is_read_again() {
         let disabled = store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(1)).await;
         let is_unknown = |error| matches!(error, EndpointError::Store(StoreError::OutcomeUnknown(_)));
         assert!(disabled.is_err_and(is_unknown));
-        assert_eq!(doubted(), std::slice::from_ref(&endpoint.id));
+        let is_told = |told: Vec<EndpointId>| !told.is_empty() && told.iter().all(|id| *id == endpoint.id);
+        assert!(is_told(doubted()));
         until(async || store.beat().await.is_ok()).await;
         proxy.arm(Some(LOST));
         assert!(store.remove(tenant(1), &endpoint.id, after(2)).await.is_err_and(is_unknown));
-        assert_eq!(doubted(), [endpoint.id]);
+        assert!(is_told(doubted()));
         assert!(handed.changes().is_empty(), "neither is known to have happened");
         store.close().await;
     });
