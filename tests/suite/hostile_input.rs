@@ -66,10 +66,7 @@ async fn bytes_that_are_no_json(database: Database) {
         ("10 MB", vec![b'['; 10_000_000]),
         ("a 10 MB string", format!("\"{}\"", "x".repeat(10_000_000)).into_bytes()),
         ("NaN", good.replace("100", "NaN").into_bytes()),
-        (
-            "a member twice",
-            good.replacen('{', "{\"amount\":5,", 1).replace("\"amount\":100", "\"amount\":-1").into_bytes(),
-        ),
+        ("a member twice", good.replacen('{', "{\"amount\":100,", 1).into_bytes()),
     ];
     let mut table = Table::new();
     for (name, body) in bodies {

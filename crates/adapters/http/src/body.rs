@@ -17,6 +17,7 @@ use crate::{
     connection::{Announced, Conversation, NotWaitedFor},
     error::ApiError,
     error_code::ErrorCode,
+    json::{self, Flaw},
     memory::Room,
     settings::least_within,
 };
@@ -264,21 +265,18 @@ fn broken() -> ApiError {
     ApiError::validation("body", "ended before its time")
 }
 
-/// Parses a JSON body. A syntax error is one problem, without the parser's words, which may quote the body.
-pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
-    serde_json::from_slice(body).map_err(|error| {
-        // JSON has no largest number (RFC 8259, section 6); the parser reports this case only in this text.
-        let is_too_large = error.to_string().starts_with("number out of range");
-        Problems::of(
-            "body",
-            if is_too_large { "must not hold a number above 1e308" } else { "must be valid JSON" },
-        )
+/// Reads a JSON body. Whatever is wrong with its syntax is one problem.
+pub fn read_json(body: &[u8]) -> Result<Value, Problems> {
+    json::parse(body).map_err(|flaw| match flaw {
+        Flaw::Syntax => Problems::of("body", "must be valid JSON"),
+        Flaw::TooLarge => Problems::of("body", "must not hold a number above 1e308"),
+        Flaw::Twice(member) => Problems::of(&member, "must be given only once"),
     })
 }
 
-/// Like `parse`, for an operation whose body may be left out, which is then an empty object.
-pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
-    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { parse(body) }
+/// Like [`read_json`], for an operation whose body may be left out, which is then an empty object.
+pub(crate) fn read_optional_json(body: &[u8]) -> Result<Value, Problems> {
+    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { read_json(body) }
 }
 
 #[cfg(test)]

@@ -56,12 +56,12 @@ impl Call {
 
     /// The body as JSON.
     pub(crate) async fn json(&self) -> Result<Value, ApiError> {
-        Ok(body::parse(&self.body().await?)?)
+        Ok(body::read_json(&self.body().await?)?)
     }
 
     /// The body as JSON; an empty object if there is no body.
     pub(crate) async fn optional_json(&self) -> Result<Value, ApiError> {
-        Ok(body::parse_optional(&self.body().await?)?)
+        Ok(body::read_optional_json(&self.body().await?)?)
     }
 
     /// The merchant that the path names.

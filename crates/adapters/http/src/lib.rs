@@ -21,6 +21,7 @@ mod error_code;
 mod files;
 mod guarding;
 mod health;
+mod json;
 mod kept_answer;
 mod key_uses;
 mod lookups;
@@ -54,6 +55,7 @@ mod viewing;
 
 pub use access::Credentials;
 pub use actix_web::dev::Server;
+pub use body::read_json;
 pub use connection::{Framing, read_framing};
 pub use error_code::ErrorCode;
 pub use guarding::sockets_beside_connections;

@@ -56,6 +56,10 @@ async fn what_is_no_json_is_one_validation_error() {
         assert_eq!(answer.code(), (400, "VALIDATION_FAILED"));
         assert_eq!(answer.body["message"], json!(["body must not hold a number above 1e308"]), "{body}");
     }
+    let twice = "{\"amount\": 5, \"customer\": {\"name\": \"A\", \"name\": \"B\"}}";
+    let answer = post(&world, &key, twice, Some("application/json")).await;
+    assert_eq!(answer.code(), (400, "VALIDATION_FAILED"));
+    assert_eq!(answer.body["message"], json!(["customer.name must be given only once"]));
     for body in ["[]", "7", "null", "\"a\""] {
         let answer = post(&world, &key, body, Some("application/json")).await;
         assert_eq!(answer.body["message"], json!(["body must be a JSON object"]), "{body}");

@@ -40,7 +40,7 @@ pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -
 
 /// The request and its idempotency key. An invalid key makes the request invalid, which then has no key.
 fn parse(call: &Call, body: &[u8]) -> (Result<Draft, InvalidDraft>, Option<IdempotencyKey>) {
-    let draft = body::parse(body).map_err(InvalidDraft::from).and_then(|body| Draft::parse(&body));
+    let draft = body::read_json(body).map_err(InvalidDraft::from).and_then(|body| Draft::parse(&body));
     match kept_answer::idempotency_key(call) {
         Ok(key) => (draft, key),
         Err(problems) => (Err(draft.err().unwrap_or_default().behind(problems)), None),
