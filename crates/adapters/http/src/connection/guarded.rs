@@ -119,16 +119,28 @@ impl Guarded {
         Rc::clone(&self.conversation)
     }
 
-    /// Fails when the time is up or the place is needed.
+    /// Whether no request is being answered and all of the last answer is written. The web server keeps the end of
+    /// an answer after its exchange.
+    fn is_idle(&self) -> bool {
+        self.is_clean && self.ahead.is_none() && self.conversation.is_between_exchanges()
+    }
+
+    /// Fails when the place is needed and nobody waits for an answer.
+    fn give_way(&self, context: &Context<'_>) -> io::Result<()> {
+        if self.lingers_until.is_some() {
+            return Ok(());
+        }
+        let is_idle = self.is_idle();
+        self.place.note(is_idle);
+        let must_go = self.place.must_go(context.waker());
+        if must_go && is_idle { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
+    }
+
+    /// Fails when the time is up.
     fn judge(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.lingers_until.is_some() {
             // Closing has its own deadline.
             return Ok(());
-        }
-        let is_idle = self.conversation.is_between_exchanges();
-        self.place.note(is_idle);
-        if self.place.must_go(context.waker()) && is_idle {
-            return Err(io::ErrorKind::ConnectionAborted.into());
         }
         let stalled = self.stall.deadline(self.terms.stall_timeout);
         let Some(deadline) = [self.conversation.deadline(), stalled].into_iter().flatten().min() else {
@@ -271,6 +283,7 @@ impl AsyncRead for Guarded {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.judge(context)?;
+        this.give_way(context)?;
         let before_this = std::mem::take(&mut this.passed_on);
         if before_this >= AT_A_TIME {
             context.waker().wake_by_ref();
@@ -324,9 +337,12 @@ impl AsyncWrite for Guarded {
         } else {
             this.stall.pause(Instant::now());
         }
-        this.is_clean = true;
-        if this.is_held && this.is_free() {
-            this.is_held = false;
+        let was_clean = std::mem::replace(&mut this.is_clean, true);
+        let is_next_let_in = this.is_held && this.is_free();
+        this.is_held &= !is_next_let_in;
+        // The next read closes the connection; the web server has noted by then that the answer is written.
+        let is_over = this.give_way(context).is_err() && !was_clean;
+        if is_next_let_in || is_over {
             context.waker().wake_by_ref();
         }
         Poll::Ready(Ok(()))
@@ -356,3 +372,6 @@ impl AsyncWrite for Guarded {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
