@@ -68,16 +68,19 @@ impl Lookups {
         self.memory().distrusts(address, now)
     }
 
-    /// Remembers a credential that was found.
-    pub(crate) fn found(&self, credential: &str) {
+    /// Remembers a credential that was found, by all the `names` under which it may be looked up: one that is kept
+    /// under a retired master key is looked up under the current one first.
+    pub(crate) fn found(&self, names: &[String]) {
         let mut memory = self.memory();
-        if memory.young.contains(credential) {
-            return;
+        for name in names {
+            if memory.young.contains(name) {
+                continue;
+            }
+            if memory.young.len() >= REMEMBERED {
+                memory.old = std::mem::take(&mut memory.young);
+            }
+            memory.young.insert(name.clone());
         }
-        if memory.young.len() >= REMEMBERED {
-            memory.old = std::mem::take(&mut memory.young);
-        }
-        memory.young.insert(credential.to_owned());
     }
 
     /// Remembers until `until`, in Unix seconds, that an address has used up its failures.
@@ -104,7 +107,7 @@ mod tests {
     fn an_address_that_failed_too_often_asks_freely_only_for_what_was_found() {
         let (lookups, at) = (Lookups::default(), |second: i64| Timestamp::from_millis(second * 1000));
         assert_eq!(lookups.asked("a", "unknown", at(0)), Asked::Freely);
-        lookups.found("good");
+        lookups.found(&["good".to_owned()]);
         lookups.distrust("a", 60, at(0));
         assert_eq!(lookups.asked("a", "unknown", at(59)), Asked::Distrusted);
         assert_eq!(lookups.asked("a", "good", at(59)), Asked::Freely);
@@ -116,9 +119,9 @@ mod tests {
     fn a_credential_is_remembered_for_a_generation_at_least() {
         let lookups = Lookups::default();
         lookups.distrust("a", i64::MAX, Timestamp::from_millis(0));
-        lookups.found("first");
+        lookups.found(&["first".to_owned()]);
         for number in 1..=REMEMBERED {
-            lookups.found(&number.to_string());
+            lookups.found(&[number.to_string()]);
         }
         assert_eq!(lookups.asked("a", "first", Timestamp::from_millis(0)), Asked::Freely);
     }

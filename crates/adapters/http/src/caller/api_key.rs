@@ -30,12 +30,12 @@ pub(super) async fn authenticate(
         CredentialHeader::Unusable => return Err(ApiKeyProblem::Malformed.into()),
     };
 
-    let mut found = None;
-    for hash in key.hashes(&state.services.keyring) {
-        permit_lookup(state, request, &hash, now).await?;
-        found = state.services.credentials.api_key_by_hash(&hash).await?;
+    let (hashes, mut found) = (key.hashes(&state.services.keyring), None);
+    for hash in &hashes {
+        permit_lookup(state, request, hash, now).await?;
+        found = state.services.credentials.api_key_by_hash(hash).await?;
         if found.is_some() {
-            state.lookups.found(&hash);
+            state.lookups.found(&hashes);
             break;
         }
     }

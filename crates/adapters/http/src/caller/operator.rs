@@ -43,10 +43,11 @@ pub(super) async fn authenticate(
         ApiError::refused(ErrorCode::TokenInvalid, "header Authorization with an operator token is required")
     };
     let token = OperatorToken::parse(token.ok_or_else(missing)?).map_err(|_| invalid())?;
-    for hash in token.hashes(&state.services.keyring) {
-        permit_lookup(state, request, &hash, now).await?;
-        if let Some(operator) = state.services.credentials.operator_by_hash(&hash).await? {
-            state.lookups.found(&hash);
+    let hashes = token.hashes(&state.services.keyring);
+    for hash in &hashes {
+        permit_lookup(state, request, hash, now).await?;
+        if let Some(operator) = state.services.credentials.operator_by_hash(hash).await? {
+            state.lookups.found(&hashes);
             if operator.expires_at.is_some_and(|at| at <= now) {
                 return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));
             }

@@ -90,7 +90,7 @@ pub(crate) fn authenticate(
         let secret = state.services.keyring.open_secret(&context, &envelope.key.sealed_secret);
         let secret = secret.map_err(|problem| ApiError::internal("opening an HMAC secret", &problem))?;
         if signed.verify(&secret).is_ok() {
-            state.lookups.found(&known_as(claim.merchant()));
+            state.lookups.found(&[known_as(claim.merchant())]);
             let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone())));
             let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
             return Ok(Signed { caller, nonce });

@@ -1,11 +1,12 @@
 //! Rate limits at the edge.
 
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use actix_web::{App, test};
 use quipu_http::configure;
 use quipu_kernel::{Environment, Tenant};
 use quipu_merchants::{Actor, ApiVersion, NewApiKey, RateLimits, Scopes};
+use quipu_signing::{Keyring, SystemEntropy, generate_master_key};
 use serde_json::json;
 
 use crate::world::{World, request};
@@ -130,6 +131,28 @@ async fn an_address_that_failed_too_often_has_few_unknown_credentials_looked_up(
     }
     assert_eq!(read(&unused).await, 429, "it was not found lately");
     assert_eq!(read(&key).await, 200, "it was found lately");
+}
+
+#[actix_web::test]
+async fn a_key_that_is_kept_under_a_retired_master_key_is_remembered_too() {
+    let mut world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let fresh = Keyring::from_base64(&generate_master_key(&SystemEntropy)).expect("a master key");
+    world.services.keyring = Arc::new(fresh.with_retired(&world.master).expect("a master key"));
+    let routes = configure(world.services.clone(), world.settings.clone());
+    let app = test::init_service(App::new().configure(routes)).await;
+    let read = async |key: &str| {
+        let request = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key));
+        test::call_service(&app, request.to_request()).await.status().as_u16()
+    };
+    assert_eq!(read(&key).await, 200);
+    for _ in 0..60 {
+        read("qp_test_sk_guess").await;
+    }
+    // More than the look-ups of a second.
+    for _ in 0..20 {
+        assert_eq!(read(&key).await, 200);
+    }
 }
 
 #[actix_web::test]

@@ -100,6 +100,8 @@ pub(crate) struct World {
     pub(crate) onboarding: Onboarding,
     pub(crate) settings: HttpSettings,
     pub(crate) services: Services,
+    /// The master key under which its credentials are made.
+    pub(crate) master: Secret,
 }
 
 /// An answer, read whole.
@@ -271,7 +273,7 @@ impl World {
         let services = parts.services();
         let settings = HttpSettings::new("https://gateway.example");
         let Parts { directory, books, clock, .. } = parts;
-        Self { directory, books, clock, onboarding, settings, services }
+        Self { directory, books, clock, onboarding, settings, services, master }
     }
 
     pub(crate) async fn send(&self, request: TestRequest) -> Answer {
