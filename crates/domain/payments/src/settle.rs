@@ -93,7 +93,7 @@ impl SettlePayment {
         let attended = match action {
             DueAction::Submit => Box::pin(self.submit(claimed, payment)).await,
             DueAction::Ask => Box::pin(self.ask(claimed, payment)).await,
-            DueAction::Expire => self.expire(payment).await,
+            DueAction::Expire => self.expire(claimed, payment).await,
         };
         match attended {
             Err(SettleError::UnknownRail(name)) => {
@@ -202,7 +202,7 @@ impl SettlePayment {
     async fn ask(&self, claimed: &WorkInHand, payment: Payment) -> Result<(), SettleError> {
         if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
             // It ended in another way since the claim.
-            return self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await;
+            return self.commit_unless_stale(self.done(claimed)).await;
         }
         let rail = self.rail(&payment)?;
         let claimed = &outside_schedule_if_taken_over(claimed, &payment);
@@ -332,23 +332,24 @@ impl SettlePayment {
     }
 
     /// Expires a payment. If the payment has moved meanwhile, the decision is made again.
-    async fn expire(&self, claimed: Payment) -> Result<(), SettleError> {
-        let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
-        let (mut last, mut is_claimed) = (claimed.clone(), true);
+    async fn expire(&self, claimed: &WorkInHand, found: Payment) -> Result<(), SettleError> {
+        let (tenant, id) = (found.terms().tenant, found.id().clone());
+        let (mut last, mut is_first) = (found.clone(), true);
         let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
         let decide = |found: Option<Payment>| {
-            let is_claimed = std::mem::replace(&mut is_claimed, false);
+            let is_first = std::mem::replace(&mut is_first, false);
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             last = payment.clone();
             let now = self.clock.now();
             Ok(match payment.apply(at_expiry(&last), TransitionContext::new(now, &*self.entropy)) {
                 Ok(moved) => Decided::change(moved.changes, ()),
-                // No such move is allowed. The due expiry is then done, unless something else is due already.
-                Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),
+                // No such move is allowed. The expiry is then done; what whoever moved the payment since the
+                // claim has put in its place stays due.
+                Err(_) if is_first => Decided::change(self.done(claimed), ()),
                 Err(_) => Decided::Stay(()),
             })
         };
-        let expired: Result<(), SettleError> = act(&*self.commit, Some(Some(claimed)), read, decide).await;
+        let expired: Result<(), SettleError> = act(&*self.commit, Some(Some(found)), read, decide).await;
         if let Err(SettleError::Unbookable(_)) = expired {
             let due = Due { at: self.clock.now().plus(RETRY_AFTER), action: DueAction::Expire };
             self.commit_unless_stale(changes::postponed(&last, self.clock.now(), Some(due))).await?;

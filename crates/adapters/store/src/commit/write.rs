@@ -170,6 +170,10 @@ impl<'a> Plan<'a> {
             }
             WorkChange::Done(claim) => {
                 let (queue, tenant, subject) = (claim.queue, claim.tenant, claim.subject.as_str());
+                // What an earlier change of the batch has put in its place stays.
+                if self.work.contains_key(&(queue, tenant, subject)) {
+                    return;
+                }
                 self.gone.push(Gone { queue, tenant, subject, turn: Some(claim.turn) });
             }
         }

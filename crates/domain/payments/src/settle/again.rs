@@ -117,6 +117,13 @@ impl SettlePayment {
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
         changes
     }
+
+    /// A single change: the claimed work is done. Work that has taken its place since the claim stays.
+    pub(super) fn done(&self, claimed: &WorkInHand) -> Changes {
+        let mut changes = Changes::new(claimed.tenant, self.clock.now());
+        changes.work.push(WorkChange::Done(claimed.clone()));
+        changes
+    }
 }
 
 /// The claim of work that could not be begun, without counting this attempt.

@@ -6,10 +6,10 @@ use quipu_kernel::{Currency, PaymentId};
 use serde_json::json;
 
 use super::{
-    settle::issuing,
+    settle::{issuing, settle},
     world::{START, TENANT, World, deposit, ready, with, withdrawal},
 };
-use crate::{Due, DueAction, FillError, FillRecipient, Trigger};
+use crate::{Due, DueAction, FillError, FillRecipient, Status, Trigger};
 
 const CLABE: &str = "032180000118359719";
 
@@ -73,4 +73,18 @@ fn nobody_is_awaited_by_what_has_ended_or_needs_no_recipient() {
     assert!(matches!(fill(&late, &id, CLABE), Err(FillError::MethodNotAvailable)), "its route is gone");
     late.clock.advance(1);
     assert!(matches!(fill(&late, &id, CLABE), Err(FillError::NotAwaited)), "its time is over");
+}
+
+#[test]
+fn a_recipient_who_comes_with_the_end_is_paid_though_the_end_is_in_hand() {
+    let world = funded();
+    let id = waiting(&world);
+    let end = world.store.payment(&id).terms().expires_at.expect("it expires");
+    world.clock.advance(end.millis() - START.millis() - 1);
+    let expiry = world.store.claim(&id).expect("due");
+    fill(&world, &id, CLABE).expect("taken in the last moment");
+    world.clock.advance(1);
+    ready(settle(&world).attend(&expiry)).expect("nothing to do");
+    assert_eq!(world.store.payment(&id).status(), Status::Pending);
+    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Submit), "it is still to be paid");
 }
