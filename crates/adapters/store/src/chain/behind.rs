@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The most chains that one query finds.
-const AT_ONCE: usize = 500;
+pub(super) const AT_ONCE: usize = 500;
 
 /// A chain and how far it is sealed.
 #[derive(Debug)]
@@ -44,7 +44,8 @@ struct Row {
     upto_id: String,
 }
 
-/// Some of the chains of a book that have rows from before `until` to be sealed.
+/// Chains of a book that have rows from before `until` to be sealed, those first that were sealed longest ago. If
+/// there are [`AT_ONCE`] or more, there may be others.
 pub(crate) async fn behind(
     conn: &mut Connection,
     book: Book,
@@ -94,6 +95,7 @@ fn statement(book: Book, owners: &str, first_is_due: &str) -> String {
          FROM {owners} AS owner LEFT JOIN chains AS chain ON chain.book = '{}'
             AND chain.merchant_id = owner.merchant_id AND chain.environment = owner.environment
          WHERE {first_is_due}
+         ORDER BY COALESCE(chain.sealed_at, 0)
          LIMIT {AT_ONCE}",
         book.as_str()
     )

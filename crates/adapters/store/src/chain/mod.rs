@@ -2,7 +2,7 @@
 //! commits.
 //!
 //! A [`Place`] in a chain is old enough to be sealed when nothing can be committed before it any more. [`behind`]
-//! finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. The node that
+//! finds chains with such rows, [`rows`] reads them, and small commits write their seals. The node that
 //! holds the lease does this. Should two nodes do it at once, the second finds the chain longer than it was
 //! and writes nothing.
 
@@ -38,6 +38,9 @@ use crate::{
 const CHUNK: usize = 2_000;
 /// How many rows one turn seals, more or less.
 const TURN: usize = 20_000;
+/// The most chains whose seals are written in one commit, which has a time limit on a server and keeps others waiting in
+/// a file.
+const COMMIT: usize = 50;
 /// For how long a node that seals keeps others from it, in milliseconds.
 const LEASE: i64 = 180_000;
 
@@ -72,11 +75,12 @@ impl Chains for Store {
                 Box::pin(async move { grow(conn, until).await })
             })
             .await;
-        let (grown, more) = found?;
+        let (mut grown, more) = found?;
         let rows = grown.iter().map(|chain| (chain.rows - chain.before.rows).unsigned_abs()).sum();
-        if !grown.is_empty() {
+        while !grown.is_empty() {
+            let some: Vec<_> = grown.drain(..grown.len().min(COMMIT)).collect();
             let written: Result<_, Fault> = engine
-                .write(move |conn: &mut Connection| Box::pin(async move { put(conn, &grown, now).await }))
+                .write(move |conn: &mut Connection| Box::pin(async move { put(conn, &some, now).await }))
                 .await;
             written?;
         }
@@ -145,10 +149,12 @@ async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result
 
 /// Reads the rows to be sealed and hashes them; answers whether there may be more of them.
 async fn grow(conn: &mut Connection, until: Timestamp) -> Result<(Vec<Grown>, bool), Fault> {
-    let (mut grown, mut budget) = (Vec::new(), TURN);
+    let (mut grown, mut budget, mut are_others) = (Vec::new(), TURN, false);
     for book in Book::ALL {
         let to = Place::of_time(book, until);
-        for before in behind::behind(conn, book, until).await? {
+        let found = behind::behind(conn, book, until).await?;
+        are_others |= found.len() >= behind::AT_ONCE;
+        for before in found {
             let (mut rows, mut hash, mut upto) = (before.rows, before.hash, before.upto.clone());
             while budget > 0 {
                 let chunk = rows::read(conn, before.chain, &upto, &to, CHUNK).await?;
@@ -166,7 +172,8 @@ async fn grow(conn: &mut Connection, until: Timestamp) -> Result<(Vec<Grown>, bo
             }
         }
     }
-    Ok((grown, budget == 0))
+    let more = budget == 0 || are_others && !grown.is_empty();
+    Ok((grown, more))
 }
 
 /// Writes the new heads, each only if the chain is still as long as it was when it was read.

@@ -18,6 +18,7 @@ use crate::{
 on_both_databases! {
     what_is_old_enough_is_sealed_once,
     a_long_history_is_read_in_pieces,
+    no_chain_waits_behind_others_for_ever,
     one_node_seals_at_a_time,
     a_node_that_is_known_no_more_keeps_nobody_from_sealing,
     what_comes_later_stands_behind_what_is_sealed,
@@ -73,6 +74,29 @@ async fn a_long_history_is_read_in_pieces(fixture: Fixture) {
     assert!(store.check().await.expect("checked").is_clean());
 }
 
+async fn no_chain_waits_behind_others_for_ever(fixture: Fixture) {
+    const MERCHANTS: i64 = 600;
+    let store = fixture.open().await;
+    let fund_all = async |millis| {
+        let funded = (1..=MERCHANTS).map(|merchant| store.commit(funding_of(merchant, millis)));
+        join_all(funded).await.into_iter().for_each(|funded| drop(funded.expect("funded")));
+    };
+    fund_all(0).await;
+    assert_eq!(seal_all(&store, after(1)).await, 3 * MERCHANTS.unsigned_abs(), "in several turns");
+    // There is always more than one turn seals.
+    for round in 1..=3 {
+        fund_all(round).await;
+        assert!(store.extend_chains(after(round + 1), Duration::ZERO).await.expect("sealed").more);
+    }
+    for merchant in 1..=MERCHANTS {
+        let (heads, _) = store.heads(Some(MerchantId(merchant)), Page::default()).await.expect("read");
+        assert!(
+            heads.iter().all(|head| head.rows > 2 || head.chain.book == Book::AuditLog && head.rows > 1),
+            "{heads:?}"
+        );
+    }
+}
+
 async fn one_node_seals_at_a_time(fixture: Fixture) {
     let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
     one.beat().await.expect("beaten");
@@ -109,7 +133,11 @@ async fn a_node_that_is_known_no_more_keeps_nobody_from_sealing(fixture: Fixture
 
 /// Money that comes so many milliseconds later.
 fn funding_at(millis: i64) -> Changes {
-    let mut change = Changes::new(tenant(1), after(millis));
+    funding_of(1, millis)
+}
+
+fn funding_of(merchant: i64, millis: i64) -> Changes {
+    let mut change = Changes::new(tenant(merchant), after(millis));
     adjust(&mut change, MXN, 5);
     change
 }
