@@ -4,11 +4,14 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Command,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
-use quipu_tests::{Answer, Client, Database, Gateway, draft, eventually, on_both_databases};
+use quipu_tests::{
+    Answer, Client, Database, Gateway, ScratchFolder, Setup, draft, eventually, on_both_databases,
+};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -158,6 +161,50 @@ async fn a_log_that_was_cut_short_is_noticed() {
     cut(&database_of(&gateway).with_extension("db-wal"), 0);
     nothing_is_served(&gateway).await;
     assert!(problem(&gateway).await.contains("log was truncated"));
+}
+
+/// Flushes that fail while a file exists.
+const BROKEN_DISK: &str = r#"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int flush(long call, int file) {
+    if (access(getenv("BROKEN_DISK"), F_OK) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(call, file);
+}
+
+int fsync(int file) { return flush(SYS_fsync, file); }
+int fdatasync(int file) { return flush(SYS_fdatasync, file); }
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_broken_disk_may_have_kept_is_not_told_not_to_have_happened() {
+    let folder = ScratchFolder::new();
+    let [source, library, broken] = ["disk.c", "disk.so", "broken"].map(|name| folder.path().join(name));
+    fs::write(&source, BROKEN_DISK).expect("written");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(built.expect("a compiler").success());
+    let [library, flag] = [&library, &broken].map(|path| path.to_str().expect("UTF-8"));
+    let setup = Setup::new(Database::Sqlite).set("DEADLINES__CALL", "3s");
+    let setup = setup.environment("LD_PRELOAD", library).environment("BROKEN_DISK", flag);
+    let mut gateway = setup.start().await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+
+    fs::write(&broken, "").expect("written");
+    let told = gateway.v1().create(&draft::deposit_mxn(100)).await;
+    assert_eq!(told.status, 504, "it may be found after a crash: {told}");
+    gateway.kill();
+    fs::remove_file(&broken).expect("mended");
+    gateway.restart().await;
+    let found = gateway.v1().get("/api/v1/payments").await.ok()["total"].as_i64();
+    assert!(matches!(found, Some(1 | 2)), "{found:?}");
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    gateway.check();
 }
 
 fn cut(file: &Path, length: u64) {

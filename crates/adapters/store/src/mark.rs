@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diesel::{
     ExpressionMethods as _, QueryDsl as _, QueryableByName, sql_query,
-    sql_types::{Bool, Nullable, Text},
+    sql_types::{Bool, Integer, Nullable, Text},
 };
 use diesel_async::RunQueryDsl as _;
 use quipu_kernel::Tenant;
@@ -109,15 +109,12 @@ async fn ask(custody: &mut Custody, origin: &Origin, mark: Option<&Mark>) -> Res
 }
 
 async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fault> {
+    let is_embedded = matches!(conn, Connection::Sqlite(_));
     let Some(mark) = mark else {
-        // What an embedded database did not commit is not there for anybody, and the next commit takes its place.
-        return Ok(if matches!(conn, Connection::Sqlite(_)) {
-            Answer::Known(false)
-        } else {
-            Answer::Unknowable
-        });
+        take_its_place(conn)?;
+        return Ok(if is_embedded { Answer::Known(false) } else { Answer::Unknowable });
     };
-    let mut is_final = matches!(conn, Connection::Sqlite(_));
+    let mut is_final = is_embedded;
     let mut status = None;
     if let (Connection::Postgres(session), Some(number)) = (&mut *conn, &mark.number) {
         match (&session.server, &mark.server) {
@@ -135,16 +132,48 @@ async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fa
     }
     // Even where the server is the same the witness is believed: a crash may have lost the transaction and
     // given its number away.
-    if let Some(witness) = &mark.witness {
-        let is_there = is_there(conn, witness).await?;
-        return Ok(if is_there || is_final { Answer::Known(is_there) } else { Answer::Unknowable });
+    let happened = match (&mark.witness, status.as_deref()) {
+        (Some(witness), _) => Some(is_there(conn, witness).await?).filter(|is_there| *is_there || is_final),
+        (None, Some("committed")) => Some(true),
+        (None, Some("aborted")) => Some(false),
+        (None, _) => mark.number.is_none().then_some(false),
+    };
+    match happened {
+        Some(true) => reach_standbys(conn).await?,
+        _ => take_its_place(conn)?,
     }
-    Ok(match status.as_deref() {
-        Some("committed") => Answer::Known(true),
-        Some("aborted") => Answer::Known(false),
-        _ if mark.number.is_none() => Answer::Known(false),
-        _ => Answer::Unknowable,
-    })
+    Ok(happened.map_or(Answer::Unknowable, Answer::Known))
+}
+
+#[derive(QueryableByName)]
+struct Version {
+    #[diesel(sql_type = Integer)]
+    user_version: i32,
+}
+
+/// Commits something else to an embedded database, after a `COMMIT` that failed. What that wrote is there for
+/// nobody, but may stand whole in the log, and would count if the log were read anew after a crash. The next
+/// commit is written over it.
+fn take_its_place(conn: &mut Connection) -> Result<(), Fault> {
+    if let Connection::Sqlite(conn) = conn {
+        let asked = sql_query("PRAGMA user_version");
+        let Version { user_version } = diesel::RunQueryDsl::get_result(asked, conn)?;
+        diesel::connection::SimpleConnection::batch_execute(
+            conn,
+            &format!("PRAGMA user_version = {user_version}"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Waits until the synchronous standbys of a server, if it has any, have all that it has committed. A commit
+/// whose session or server ended while it waited for them counts as committed, though no standby may have it.
+async fn reach_standbys(conn: &mut Connection) -> Result<(), Fault> {
+    if let Connection::Postgres(session) = conn {
+        // A message in the server's log is a write that changes no table.
+        sql_query("SELECT pg_logical_emit_message(true, 'quipu', '')").execute(&mut **session).await?;
+    }
+    Ok(())
 }
 
 #[derive(QueryableByName)]

@@ -145,6 +145,11 @@ pub(crate) async fn finish(
             custody.undo(&fault).await;
             return Err(fault);
         }
+        Ok(Err(Unfinished::Open(fault))) if fault.is_for_want_of_room() => {
+            // SQLite reports this before the whole commit is written.
+            custody.discard(&fault);
+            return Err(Fault::Undone(fault.to_string()));
+        }
         Ok(Err(Unfinished::Open(fault))) => fault.to_string(),
         Err(_) => "no answer in time".to_owned(),
     };

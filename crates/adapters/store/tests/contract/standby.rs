@@ -56,6 +56,23 @@ async fn lose_the_standby_of(server: &Server) {
     assert!(now.is_superset(&before), "sessions that were in order were closed: {before:?} {now:?}");
     assert_eq!(store.probe().await, Err("it answers, but a commit waits for a synchronous standby".into()));
 
+    let unknown = tally.unknown;
+    until(async || {
+        let cutting = async {
+            loop {
+                cut_waits_short(&mut admin).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let acknowledged = tokio::select! {
+            acknowledged = tally.count(&store) => acknowledged,
+            never = cutting => never,
+        };
+        assert!(!acknowledged, "it is on one server");
+        tally.unknown > unknown
+    })
+    .await;
+
     set_standby(&mut admin, "").await;
     until(async || tally.count(&store).await).await;
     until(async || store.probe().await.is_ok()).await;
@@ -109,6 +126,12 @@ async fn set_standby(admin: &mut AsyncPgConnection, name: &str) {
     for statement in [set.as_str(), "SELECT pg_reload_conf()"] {
         admin.batch_execute(statement).await.expect("set");
     }
+}
+
+/// Ends the sessions that wait for a standby, which makes their commits count.
+async fn cut_waits_short(admin: &mut AsyncPgConnection) {
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    admin.batch_execute(cut).await.expect("ended");
 }
 
 #[derive(diesel::QueryableByName)]
