@@ -72,6 +72,13 @@ impl Hints {
         }
     }
 
+    /// Tells the other nodes soon that they have missed hints.
+    pub(crate) fn tell_lost(&self) {
+        self.are_lost.store(true, Ordering::Relaxed);
+        // Wakes the task that sends; if there is no room, it is awake.
+        let _awake = self.waiting.try_send(Hint::News(Arc::default()));
+    }
+
     /// Waits until the hints so far were sent, or could not be.
     pub(crate) async fn sent(&self) {
         let (reply, sent) = oneshot::channel();

@@ -1,12 +1,13 @@
 //! Publishes commits: once for each batch, to the listeners in this process, and as a hint to the other nodes.
 //!
 //! While no other node is known, no hint is sent. A lost hint causes a delay and nothing else: workers look by themselves
-//! every few seconds, and so does every listener that learns that it has missed something.
+//! every few seconds, and so does every listener that learns that it has missed something: when hints were dropped, when a
+//! node comes back that was not known for a while, and when a node is gone that may have died before it sent its last hint.
 
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -54,6 +55,8 @@ pub(crate) struct Hub {
     /// The number of milliseconds after `made` until which another node counts as present. Until the nodes have been counted
     /// there may be one.
     others_until: AtomicU64,
+    /// How many other nodes had a heartbeat at the last count.
+    counted: AtomicI64,
 }
 
 impl Hub {
@@ -73,6 +76,7 @@ impl Hub {
             unlearnt: Unlearnt::new(look),
             made: Instant::now(),
             others_until: AtomicU64::new(NOT_KNOWN),
+            counted: AtomicI64::new(0),
         }
     }
 
@@ -177,16 +181,37 @@ impl Hub {
         }
     }
 
-    /// Notes that another node was heard of.
-    pub(crate) fn note_others(&self) {
-        let counts_for = u64::try_from(OTHERS.as_millis()).unwrap_or(u64::MAX);
-        self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
+    /// Notes how many other nodes have a heartbeat. If there are fewer than before, one may have ended before it told of its
+    /// last commits. If there are none, a node that was heard of by a hint still counts, since it may not have written a
+    /// heartbeat yet.
+    pub(crate) fn count_others(&self, count: i64) {
+        if count > 0 {
+            self.note_others();
+        } else {
+            let _known =
+                self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        if count < self.counted.swap(count, Ordering::Relaxed) {
+            self.look_again();
+        }
     }
 
-    /// Notes that no other node has a heartbeat. A node that was heard of by a hint still counts, since it may not have written
-    /// a heartbeat yet.
-    pub(crate) fn note_no_others(&self) {
-        let _known = self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
+    /// Notes that another node was heard of. While none was known, each may have missed what the other committed: a node that
+    /// stood still for a while is forgotten, and does not know it.
+    fn note_others(&self) {
+        let were_absent = !self.has_others();
+        let counts_for = u64::try_from(OTHERS.as_millis()).unwrap_or(u64::MAX);
+        self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
+        if were_absent {
+            self.hints.tell_lost();
+            self.look_again();
+        }
+    }
+
+    /// Tells the listeners and the deliverer of this node that they may have missed commits of others.
+    fn look_again(&self) {
+        self.tell_missed();
+        self.hand_changes(&News::default(), false);
     }
 
     /// Whether there may be another node.
@@ -240,8 +265,7 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
     if let Some(hub) = hub.upgrade() {
         // Tells the other nodes that this node exists, and tells the listeners here that they may have missed commits.
         bounded(announce(&hub.node, &mut session)).await?;
-        hub.tell_missed();
-        hub.hand_changes(&News::default(), false);
+        hub.look_again();
     }
     loop {
         let next = {

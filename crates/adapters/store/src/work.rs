@@ -201,11 +201,7 @@ impl WorkQueue for Store {
     }
 
     async fn beat(&self) -> Result<(), StoreError> {
-        if self.say_alive().await? > 0 {
-            self.inner.hub.note_others();
-        } else {
-            self.inner.hub.note_no_others();
-        }
+        self.inner.hub.count_others(self.say_alive().await?);
         match self.release_silent().await {
             Ok(false) => {}
             // The work is due at once, but workers may sleep for longer than it should wait.

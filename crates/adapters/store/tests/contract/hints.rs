@@ -1,11 +1,11 @@
 //! What nodes on one server tell each other.
 
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 use diesel::sql_types::BigInt;
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::{StreamExt as _, future::join_all};
-use quipu_commit::{Commit as _, WorkQueue as _};
+use quipu_commit::{Commit as _, Listener, NewsDesk as _, NewsItem, WorkQueue as _};
 use quipu_store::{Store, StoreSettings};
 
 use crate::{
@@ -52,5 +52,51 @@ fn a_batch_is_told_to_other_nodes_once_at_most() {
             hints += i64::from(hint.contains("payments/1/"));
         }
         assert!((1..=batches.count).contains(&hints), "{hints} hints of {} batches", batches.count);
+    });
+}
+
+/// Waits until a listener is told that it may have missed something.
+async fn told_of_a_gap(listener: &mut dyn Listener) {
+    let told = async { while !matches!(listener.next().await, NewsItem::Missed) {} };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("told");
+}
+
+/// Takes everything that a listener was told so far.
+async fn drain(listener: &mut dyn Listener) {
+    while tokio::time::timeout(Duration::from_millis(500), listener.next()).await.is_ok() {}
+}
+
+#[test]
+fn a_node_that_was_forgotten_learns_that_it_has_missed_something() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let (store, other) = (fixture.open().await, fixture.open().await);
+        for node in [&store, &other, &store] {
+            node.beat().await.expect("beaten");
+        }
+        fixture.sql("DELETE FROM nodes").await.expect("deleted");
+        // Longer than a node counts after it was last heard of.
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        let mut heard = other.listen();
+        drain(&mut *heard).await;
+        store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("committed, and told nobody");
+        other.beat().await.expect("beaten");
+        store.beat().await.expect("beaten");
+        told_of_a_gap(&mut *heard).await;
+    });
+}
+
+#[test]
+fn who_outlives_another_node_looks_for_what_that_did_not_tell() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let (store, other) = (fixture.open().await, fixture.open().await);
+        for node in [&other, &store] {
+            node.beat().await.expect("beaten");
+        }
+        let mut heard = store.listen();
+        drain(&mut *heard).await;
+        // A third node has found it dead and forgotten it.
+        fixture.sql("DELETE FROM nodes").await.expect("deleted");
+        store.beat().await.expect("beaten");
+        told_of_a_gap(&mut *heard).await;
     });
 }
