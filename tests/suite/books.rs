@@ -20,7 +20,7 @@ on_both_databases!(
 );
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-const TAMPERED: [(&str, &str); 88] = [
+const TAMPERED: [(&str, &str); 90] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -129,6 +129,22 @@ const TAMPERED: [(&str, &str); 88] = [
     ("UPDATE deliveries SET endpoint_id = 'nobody'", "rows_belong_together"),
     ("DELETE FROM payment_pages", "rows_belong_together"),
     ("DROP TABLE seals", "schema_as_migrated"),
+    (
+        "INSERT INTO entries SELECT merchant_id, environment, 'zz', 1, currency, 'available', 100, 'withdrawal_completed', id,
+            created_at FROM payments WHERE status = 'cancelled';
+        INSERT INTO entries SELECT merchant_id, environment, 'zz', 2, currency, 'adjustments', -100, 'withdrawal_completed', id,
+            created_at FROM payments WHERE status = 'cancelled';
+        UPDATE balances SET available = available + 100, adjustment = adjustment + 100",
+        "entries_equal_payments",
+    ),
+    (
+        "INSERT INTO entries SELECT merchant_id, environment, 'zz', 2, currency, 'available', 100, 'refund', NULL, created_at
+            FROM payments WHERE status = 'cancelled';
+        INSERT INTO entries SELECT merchant_id, environment, 'zz', 3, currency, 'adjustments', -100, 'refund', NULL, created_at
+            FROM payments WHERE status = 'cancelled';
+        UPDATE balances SET available = available + 100, adjustment = adjustment + 100",
+        "entries_equal_payments",
+    ),
 ];
 
 /// The same for what the two databases do each in its own words.
@@ -145,7 +161,7 @@ const TAMPERED_IN_SQLITE: [(&str, &str); 8] = [
         "file_integrity",
     ),
 ];
-const TAMPERED_IN_POSTGRES: [(&str, &str); 9] = [
+const TAMPERED_IN_POSTGRES: [(&str, &str); 13] = [
     ("UPDATE payment_classes SET class = replace(class, 'completed/', 'failed/')", "classes_equal_payments"),
     ("DELETE FROM payment_classes WHERE class LIKE 'cancelled/%'", "classes_equal_payments"),
     ("ALTER TABLE payments DISABLE TRIGGER payments_are_classed", "schema_as_migrated"),
@@ -159,6 +175,25 @@ const TAMPERED_IN_POSTGRES: [(&str, &str); 9] = [
     ("ALTER TABLE balances DROP CONSTRAINT balances_check", "schema_as_migrated"),
     (
         "CREATE TRIGGER mine AFTER INSERT ON payments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
+        "schema_as_migrated",
+    ),
+    (
+        "DROP TRIGGER entries_are_never_changed ON entries; CREATE TRIGGER entries_are_never_changed
+            BEFORE TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
+        "schema_as_migrated",
+    ),
+    (
+        "CREATE OR REPLACE TRIGGER entries_are_never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
+            FOR EACH STATEMENT WHEN (FALSE) EXECUTE FUNCTION refuse_change()",
+        "schema_as_migrated",
+    ),
+    (
+        "DROP INDEX payments_holding_reference; CREATE INDEX payments_holding_reference
+            ON payments (merchant_id, environment, merchant_reference) WHERE holds_reference",
+        "schema_as_migrated",
+    ),
+    (
+        "ALTER TABLE balances DROP CONSTRAINT balances_check; ALTER TABLE balances ADD CONSTRAINT balances_check CHECK (TRUE)",
         "schema_as_migrated",
     ),
 ];

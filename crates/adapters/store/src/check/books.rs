@@ -193,15 +193,24 @@ pub(super) const ENTRIES: &str = "
         OR COALESCE(moved.returned_available, 0) <> amount * returned
     LIMIT 100";
 
-/// Every entry names a payment that exists, or none if it is a correction of the operator.
+/// Every entry is on an account that its reason moves, and names a payment that exists, or none if it is a correction
+/// of the operator. So what the other checks sum up by reason and account is all that there is.
 pub(super) const OWNERS: &str = "
     SELECT CAST(entry.merchant_id AS TEXT) || '/' || entry.environment || ' transaction ' || entry.transaction_id
             AS subject,
-        entry.reason || ' for ' || COALESCE(entry.payment_id, 'no payment') AS detail
+        entry.reason || ' on ' || entry.account || ' for ' || COALESCE(entry.payment_id, 'no payment') AS detail
     FROM entries AS entry LEFT JOIN payments AS payment ON payment.merchant_id = entry.merchant_id
         AND payment.environment = entry.environment AND payment.id = entry.payment_id
-    WHERE entry.line = 1 AND (CASE WHEN entry.reason = 'adjustment' THEN entry.payment_id IS NOT NULL
-        ELSE payment.id IS NULL END)
+    WHERE (CASE entry.reason
+            WHEN 'deposit_completed' THEN entry.account IN ('clearing', 'available', 'revenue')
+            WHEN 'withdrawal_created' THEN entry.account IN ('available', 'frozen')
+            WHEN 'withdrawal_completed' THEN entry.account IN ('frozen', 'clearing', 'revenue')
+            WHEN 'withdrawal_released' THEN entry.account IN ('frozen', 'available')
+            WHEN 'withdrawal_returned' THEN entry.account IN ('clearing', 'available')
+            WHEN 'refund' THEN entry.account IN ('available', 'clearing')
+            WHEN 'adjustment' THEN entry.account IN ('adjustments', 'available')
+            ELSE FALSE END) = FALSE
+        OR (CASE WHEN entry.reason = 'adjustment' THEN entry.payment_id IS NOT NULL ELSE payment.id IS NULL END)
     LIMIT 100";
 
 /// The counters are equal to the number of payments, in all and for each day.

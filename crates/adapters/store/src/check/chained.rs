@@ -3,7 +3,7 @@
 //! A chain is read once from its beginning, its rows and its seals in parallel, a part of each at a time. An
 //! error between two seals is reported there, and the rows after it are checked by themselves.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_ledger::{Book, Breach, Chain, ChainHash, ChainedRow};
@@ -91,8 +91,9 @@ async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Opti
         .filter(chains::book.eq(book.as_str()))
         .order((chains::merchant_id, chains::environment))
         .select((chains::merchant_id, chains::environment, chains::rows, chains::hash));
-    let mut all = Vec::new();
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
     for (merchant, environment, rows, hash) in load!(conn, (i64, String, i64, String), heads)? {
+        known.insert((merchant, environment.clone()));
         all.push((behind::chain(book, merchant, &environment)?, Some((rows, hash))));
     }
     let sealed = seals::table
@@ -101,7 +102,7 @@ async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Opti
         .distinct();
     for (merchant, environment) in load!(conn, (i64, String), sealed)? {
         let chain = behind::chain(book, merchant, &environment)?;
-        if !all.iter().any(|(known, _)| *known == chain) {
+        if known.insert((merchant, environment)) {
             all.push((chain, None));
         }
     }

@@ -24,23 +24,46 @@ const EMBEDDED: &str =
     "SELECT type || ' ' || name AS name, COALESCE(sql, '') AS definition FROM sqlite_schema
     WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_diesel%' ESCAPE '\\' ORDER BY 1";
 
-/// Triggers with their functions, constraints and indexes of a server; one that is disabled or invalid counts
-/// as changed. Each release writes definitions of constraints and indexes in its own way, so only their names
-/// are compared.
-const SERVER: &str = "
-    SELECT 'trigger ' || relname || '.' || tgname AS name,
-        CAST(tgenabled AS TEXT) || ' ' || md5(prosrc) AS definition
-    FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
-    WHERE NOT tgisinternal AND relnamespace = CAST(current_schema() AS regnamespace)
-    UNION ALL
-    SELECT 'constraint ' || relname || '.' || conname, CASE WHEN convalidated THEN 'valid' ELSE 'not valid' END
-    FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
-    WHERE relnamespace = CAST(current_schema() AS regnamespace) AND contype IN ('c', 'f', 'p', 'u')
-    UNION ALL
-    SELECT 'index ' || relname, CASE WHEN indisvalid THEN 'valid' ELSE 'not valid' END
-    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-    WHERE relnamespace = CAST(current_schema() AS regnamespace)
-    ORDER BY 1";
+/// Triggers with their events and functions, constraints and indexes with their kinds and columns, of a server;
+/// one that is disabled or invalid counts as changed. Each release writes definitions in its own way, so the text
+/// of a condition is not compared.
+fn of_server() -> String {
+    let (of_trigger, of_constraint, of_index) = (
+        columns("CAST(tgattr AS TEXT)", "tgrelid"),
+        columns("array_to_string(conkey, ' ')", "conrelid"),
+        columns("CAST(indkey AS TEXT)", "indrelid"),
+    );
+    format!(
+        "SELECT 'trigger ' || relname || '.' || tgname AS name,
+            CAST(tgenabled AS TEXT) || ' ' || CAST(tgtype AS TEXT) || {of_trigger}
+                || CASE WHEN tgqual IS NULL THEN ' ' ELSE ' conditional ' END || md5(prosrc) AS definition
+        FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
+        WHERE NOT tgisinternal AND relnamespace = CAST(current_schema() AS regnamespace)
+        UNION ALL
+        SELECT 'constraint ' || owner.relname || '.' || conname,
+            CASE WHEN convalidated THEN 'valid ' ELSE 'not valid ' END || CAST(contype AS TEXT) || {of_constraint}
+                || COALESCE(' of ' || other.relname, '')
+        FROM pg_constraint JOIN pg_class AS owner ON owner.oid = conrelid
+            LEFT JOIN pg_class AS other ON other.oid = confrelid
+        WHERE owner.relnamespace = CAST(current_schema() AS regnamespace) AND contype IN ('c', 'f', 'p', 'u')
+        UNION ALL
+        SELECT 'index ' || relname, CASE WHEN indisvalid THEN 'valid' ELSE 'not valid' END
+            || CASE WHEN indisunique THEN ' unique' ELSE '' END || {of_index}
+            || CASE WHEN indpred IS NULL THEN '' ELSE ' conditional' END
+        FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+        WHERE relnamespace = CAST(current_schema() AS regnamespace)
+        ORDER BY 1"
+    )
+}
+
+/// The names of columns from their numbers, which are a text; an expression has the number 0.
+fn columns(numbers: &str, relation: &str) -> String {
+    format!(
+        "(SELECT COALESCE(string_agg(' ' || COALESCE(attname, 'expression'), '' ORDER BY place), '')
+        FROM unnest(CAST(string_to_array({numbers}, ' ') AS INT[])) WITH ORDINALITY AS listed (number, place)
+            LEFT JOIN pg_attribute ON attrelid = {relation} AND attnum = number)"
+    )
+}
 
 /// The parts that a migrated server has, one a line.
 const OF_SERVER: &str = include_str!("server_schema.txt");
@@ -56,7 +79,8 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
             Ok(differences(&expected, &sql_query(EMBEDDED).load(conn)?))
         }
         Connection::Postgres(conn) => {
-            let found: Vec<Item> = diesel_async::RunQueryDsl::load(sql_query(SERVER), &mut ***conn).await?;
+            let found: Vec<Item> =
+                diesel_async::RunQueryDsl::load(sql_query(of_server()), &mut ***conn).await?;
             let found: Vec<_> = found.into_iter().filter(|item| is_ours(&item.name)).collect();
             Ok(differences(&expected_of_server(), &found))
         }
