@@ -53,10 +53,16 @@ impl Default for Breaker {
     }
 }
 
+/// Whether the time `until` is still to come. It is never further away than an open circuit lasts, unless the clock was
+/// set back meanwhile, and then it is over.
+fn is_ahead(until: Timestamp, now: Timestamp) -> bool {
+    now < until && until <= now.plus(OPEN_FOR)
+}
+
 impl Breaker {
     /// Whether a call that began now would be refused. Asking changes nothing.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
-        matches!(*self.lock(), Circuit::Open(until) | Circuit::Promised(until) if now < until)
+        matches!(*self.lock(), Circuit::Open(until) | Circuit::Promised(until) if is_ahead(until, now))
     }
 
     /// Promises to let a later call through; `None` if the circuit is open. A probe is promised to one caller
@@ -65,7 +71,7 @@ impl Breaker {
         let mut circuit = self.lock();
         match *circuit {
             Circuit::Closed(_) => Some(Passage::AsUsual),
-            Circuit::Open(until) | Circuit::Promised(until) if now < until => None,
+            Circuit::Open(until) | Circuit::Promised(until) if is_ahead(until, now) => None,
             Circuit::Open(_) | Circuit::Promised(_) => {
                 *circuit = Circuit::Promised(now.plus(PROMISED_FOR));
                 Some(Passage::Probe)
@@ -97,7 +103,7 @@ impl Breaker {
         let mut circuit = self.lock();
         match *circuit {
             Circuit::Closed(_) => true,
-            Circuit::Open(until) | Circuit::Promised(until) if now < until => false,
+            Circuit::Open(until) | Circuit::Promised(until) if is_ahead(until, now) => false,
             Circuit::Open(_) | Circuit::Promised(_) => {
                 *circuit = Circuit::Open(now.plus(OPEN_FOR));
                 true
@@ -205,5 +211,16 @@ mod tests {
         assert!(breaker.admit(later));
         assert_eq!(breaker.note(false, later), None);
         assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(OPEN_FOR)).is_some());
+    }
+    #[test]
+    fn a_clock_that_is_set_back_keeps_no_circuit_open() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            breaker.note(false, NOON);
+        }
+        assert!(breaker.is_open(NOON));
+        let before = NOON.minus(Duration::from_hours(1));
+        assert!(!breaker.is_open(before) && breaker.admit(before), "its time cannot be known any more");
+        assert!(!breaker.admit(before), "and the probe is one");
     }
 }
