@@ -71,13 +71,17 @@ impl LocalFiles {
     }
 }
 
-/// Runs blocking work on a thread for it.
+/// Runs blocking work on a thread for it. The thread counts until it ends, even if nobody waits for it any more.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, FileRefused> {
     // It is never closed.
-    let _hand = HANDS.acquire().await;
-    match spawn_blocking(work).await {
+    let hand = HANDS.acquire().await;
+    let working = move || {
+        let _hand = hand;
+        work()
+    };
+    match spawn_blocking(working).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(FileRefused::Failed(error.to_string())),
         Err(_) => Err(FileRefused::Failed("the thread that wrote or read ended early".to_owned())),
