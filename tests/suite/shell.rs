@@ -190,7 +190,11 @@ async fn what_the_shell_does_with_money_it_does_once_under_a_key(database: Datab
     merchant.fund("MXN", 900).await;
     let paid = merchant.create(&draft::deposit_mxn(100)).await;
     merchant.wait_for(&paid, "completed").await;
-    printed(&gateway, &["payment", "refund", &paid, "--amount", "40"]);
+    let first = ["payment", "refund", &paid, "--amount", "40"];
+    let told = gateway.run(&first);
+    told.ok();
+    let key = told.stderr.trim_end().rsplit(' ').next().expect("a key for whoever interrupts the command");
+    assert_eq!(printed(&gateway, &[&first[..], &["--key", key]].concat())["replayed"], true);
     assert_eq!(printed(&gateway, &["payment", "refunds", &paid])["data"][0]["amount"], 40);
     let balances = printed(&gateway, &["merchant", "balances", &id, "--environment", "test"]);
     assert_eq!(balances["balances"][0]["available"], 960);
@@ -353,7 +357,7 @@ async fn what_was_done_and_cannot_be_told_is_not_called_refused(database: Databa
         format!("$QUIPU merchant adjust {merchant} --environment test --currency UYU --amount 7 --reason x");
     let untold = gateway.bash(&format!("{adjust} > /dev/full"));
     assert_eq!(untold.status, Some(3), "{}", untold.stderr);
-    let (_, repeat) = untold.stderr.split_once("repeat it with ").expect("how to repeat it");
+    let (_, repeat) = untold.stderr.rsplit_once("repeat it with ").expect("how to repeat it");
     let (key, _) = repeat.split_once(',').expect("the key");
     let again: Value = serde_json::from_str(gateway.bash(&format!("{adjust} {key}")).ok()).expect("JSON");
     assert_eq!((&again["replayed"], &again["available"]), (&json!(true), &json!(7)));

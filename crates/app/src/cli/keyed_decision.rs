@@ -15,11 +15,11 @@ use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
 use super::answer;
-use crate::{shell_word::quoted, wire::Foundation};
+use crate::{shell_word::quoted, standard_error, wire::Foundation};
 
 #[derive(Debug, Args)]
 pub(super) struct Key {
-    /// The idempotency key of this attempt; generated unless given, and printed if the outcome is unknown
+    /// The idempotency key of this attempt; generated unless given, and printed before the attempt begins
     #[arg(long, alias = "idempotency-key", value_parser = IdempotencyKey::from_str)]
     key: Option<IdempotencyKey>,
 }
@@ -32,7 +32,8 @@ pub(super) struct KeyedDecision<'a> {
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// Begins a decision. `asked` describes it in words that are the same for a repeat.
+    /// Begins a decision. `asked` describes it in words that are the same for a repeat. A generated key is told
+    /// at once: whoever interrupts the command needs it to repeat it.
     pub(super) fn begin(
         foundation: &'a Foundation,
         tenant: Tenant,
@@ -40,7 +41,12 @@ impl<'a> KeyedDecision<'a> {
         key: &Key,
         asked: &str,
     ) -> Result<Self> {
-        let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22)).parse();
+        let made_up = || -> Result<IdempotencyKey> {
+            let key: IdempotencyKey = format!("shell-{}", base62(&*foundation.entropy, 22)).parse()?;
+            let shown = key.as_str();
+            standard_error::tell(&format!("If this command is interrupted, repeat it with --key {shown}"));
+            Ok(key)
+        };
         let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let action = StaffAction { entropy, at, actor: Actor::shell() };
