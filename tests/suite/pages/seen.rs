@@ -10,6 +10,7 @@ use super::{hosted, page_in, path_of};
 on_both_databases!(
     a_hosted_deposit_has_a_page_that_says_how_to_pay,
     a_payment_without_a_page_has_no_address,
+    a_page_leads_on_after_success_even_if_part_of_it_was_refunded,
     the_page_is_written_in_the_readers_language,
     what_loads_and_runs_on_a_page_is_bounded_by_its_headers,
     nobody_finds_a_page_without_its_token,
@@ -55,6 +56,28 @@ async fn a_payment_without_a_page_has_no_address(database: Database) {
     let merchant = gateway.merchant().await;
     let created = merchant.api.create(&draft::deposit_mxn(1_000)).await.ok();
     assert_eq!(created.get("payment_page_url"), None, "{created}");
+}
+
+async fn a_page_leads_on_after_success_even_if_part_of_it_was_refunded(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
+    let (done, cart) = ("https://shop.example/done", "https://shop.example/cart");
+    let draft = with(draft::deposit_mxn(1_000), "/type", json!("deposit_pp"));
+    let urls = json!({ "success_url": done, "cancel_url": cart });
+    let created = merchant.api.create(&with(draft, "/return_urls", urls)).await.ok();
+    let id = created["transaction_id"].as_str().expect("an id");
+    merchant.wait_for(id, "completed").await;
+    for (refunded, status, leads_to, not_to) in
+        [(0, "completed", done, cart), (400, "partial_refund", done, cart), (600, "refunded", cart, done)]
+    {
+        if refunded > 0 {
+            let refunds = format!("/operator/v1/payments/{id}/refunds");
+            gateway.operator().post(&refunds, &json!({ "amount": refunded })).await.ok();
+        }
+        assert_eq!(merchant.api.payment(id).await["status"], status);
+        let page = visitor.get(&path_of(&created)).await.text;
+        assert!(page.contains(leads_to) && !page.contains(not_to), "{status} leads elsewhere");
+    }
 }
 
 async fn the_page_is_written_in_the_readers_language(database: Database) {

@@ -2,7 +2,10 @@
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use image::{
+    DynamicImage, ImageFormat, ImageReader, Limits,
+    codecs::png::{CompressionType, FilterType, PngEncoder},
+};
 
 /// The most bytes a logo may have.
 pub const MAX_LOGO_BYTES: usize = 64 * 1024;
@@ -27,8 +30,8 @@ pub enum LogoProblem {
     TooLarge,
 }
 
-/// The picture of a PNG or WebP file as a new PNG file, scaled down if it is larger than pages need. All
-/// other data of the file is dropped.
+/// The picture of a PNG or WebP file as a new PNG file, scaled down if it is larger than pages need, or than a logo
+/// may be as a PNG file. All other data of the file is dropped.
 pub fn redraw(file: &[u8]) -> Result<Vec<u8>, LogoProblem> {
     if file.len() > MAX_LOGO_BYTES {
         return Err(LogoProblem::TooLong);
@@ -50,17 +53,33 @@ pub fn redraw(file: &[u8]) -> Result<Vec<u8>, LogoProblem> {
     limits.max_alloc = Some(64 * 1024 * 1024);
     reader.limits(limits);
     let picture = reader.decode().map_err(|_| LogoProblem::NoPicture)?;
-    let mut drawn = Cursor::new(Vec::new());
-    let picture = DynamicImage::from(fitted(&picture).to_rgba8());
-    picture.write_to(&mut drawn, ImageFormat::Png).map_err(|_| LogoProblem::NoPicture)?;
-    Ok(drawn.into_inner())
+    shrunk(fitted(picture, KEPT_WIDTH, KEPT_HEIGHT))
 }
 
-fn fitted(picture: &DynamicImage) -> DynamicImage {
-    if picture.width() <= KEPT_WIDTH && picture.height() <= KEPT_HEIGHT {
-        return picture.clone();
+/// The picture as a PNG file, made smaller until the file is no longer than a logo may be.
+fn shrunk(mut picture: DynamicImage) -> Result<Vec<u8>, LogoProblem> {
+    loop {
+        let drawn = drawn(&picture).map_err(|_| LogoProblem::NoPicture)?;
+        if drawn.len() <= MAX_LOGO_BYTES {
+            return Ok(drawn);
+        }
+        let (width, height) = (picture.width() * 4 / 5, picture.height() * 4 / 5);
+        picture = fitted(picture, width.max(1), height.max(1));
     }
-    picture.thumbnail(KEPT_WIDTH, KEPT_HEIGHT)
+}
+
+fn fitted(picture: DynamicImage, width: u32, height: u32) -> DynamicImage {
+    if picture.width() <= width && picture.height() <= height {
+        return picture;
+    }
+    picture.thumbnail(width, height)
+}
+
+fn drawn(picture: &DynamicImage) -> image::ImageResult<Vec<u8>> {
+    let mut drawn = Vec::new();
+    let encoder = PngEncoder::new_with_quality(&mut drawn, CompressionType::Best, FilterType::Adaptive);
+    DynamicImage::from(picture.to_rgba8()).write_with_encoder(encoder)?;
+    Ok(drawn)
 }
 
 #[cfg(test)]
@@ -87,6 +106,20 @@ mod tests {
     fn a_large_picture_is_made_smaller_and_keeps_its_shape() {
         let drawn = image::load_from_memory(&redraw(&png(1000, 500)).expect("a logo")).expect("a picture");
         assert_eq!((drawn.width(), drawn.height()), (216, 108));
+    }
+
+    #[test]
+    fn a_logo_as_it_is_kept_may_be_set_again() {
+        // Noise, which no PNG makes smaller; WebP does, so that such a file may come.
+        let mut state = 1_u32;
+        let noise = |_, _| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            image::Rgba(state.to_be_bytes())
+        };
+        let picture = DynamicImage::from(image::RgbaImage::from_fn(KEPT_WIDTH, KEPT_HEIGHT, noise));
+        let kept = shrunk(picture).expect("a logo");
+        assert!(kept.len() <= MAX_LOGO_BYTES, "{}", kept.len());
+        assert_eq!(redraw(&kept).expect("a logo").len(), kept.len());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use askama::Template;
 use quipu_kernel::{Environment, Timestamp};
 use quipu_merchants::Direction;
-use quipu_payments::Payment;
+use quipu_payments::{Payment, Status};
 
 use crate::{
     assets,
@@ -150,12 +150,14 @@ impl View<'_> {
         let urls = &self.payment.terms().return_urls;
         let (success, cancel) = (urls.success_url.as_ref(), urls.cancel_url.as_ref());
         let is_deposit = self.payment.terms().kind.direction() == Direction::Deposit;
+        // Money that came and went back in part is still a success.
+        let is_success = story.tone == "good" || self.payment.status() == Status::PartialRefund;
         let (url, class, key) = match story.tone {
             "wait" if is_deposit => (cancel, "quiet", "leave-for"),
             // What the recipient had to do is done.
             "wait" if self.payment.state().payout.is_some() => (success, "button second", "return-to"),
             "wait" => (cancel, "quiet", "leave-form-for"),
-            "good" => (success, "button", "return-to"),
+            _ if is_success => (success, "button", "return-to"),
             _ => (cancel.or(success), "button", "return-to"),
         };
         let href = url.filter(|url| is_web(url))?.clone();
