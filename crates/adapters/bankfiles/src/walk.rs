@@ -73,7 +73,12 @@ impl Place {
             match attribute.key.as_ref() {
                 b"Ccy" => self.currency = Some(value.to_owned()),
                 key if self.depth == 1 && key.starts_with(b"xmlns") && value.contains(":iso:20022:") => {
-                    self.namespace = Some(value.to_owned());
+                    // The root may declare namespaces of other elements too.
+                    let prefix = start.name().prefix().map_or(&b""[..], |prefix| prefix.into_inner());
+                    let is_its_own = key[5..].strip_prefix(b":").unwrap_or(&[]) == prefix;
+                    if is_its_own || self.namespace.is_none() {
+                        self.namespace = Some(value.to_owned());
+                    }
                 }
                 _ => {}
             }

@@ -150,6 +150,16 @@ fn a_notification_tells_of_the_same_movement_under_the_same_name() {
 }
 
 #[test]
+fn the_root_may_declare_other_namespaces_too() {
+    let other = "urn:iso:std:iso:20022:tech:xsd:head.001.001.01";
+    let beside = STATEMENT.replacen("<Document ", &format!("<Document xmlns:a=\"{other}\" "), 1);
+    let after = STATEMENT.replacen("001.08\">", &format!("001.08\" xmlns:b=\"{other}\">"), 1);
+    for file in [beside, after] {
+        assert_eq!(read(&file).expect("a statement"), read(STATEMENT).expect("a statement"));
+    }
+}
+
+#[test]
 fn what_is_no_whole_statement_is_refused() {
     for (what, file) in [
         ("cut off", &STATEMENT[..STATEMENT.len() - 20]),
