@@ -60,6 +60,9 @@ fn owed(payment: &Payment) -> [i64; 3] {
 fn money(contents: &Contents, payment: &Payment, broken: &mut Broken) {
     let mine: Vec<_> =
         contents.entries.iter().filter(|it| it.payment_id.as_ref() == Some(payment.id())).collect();
+    if mine.iter().any(|it| it.currency != payment.terms().currency) {
+        broken.push(format!("{} moved money in another currency", payment.id()));
+    }
     let sum = |account| {
         let on = mine.iter().filter(|it| it.entry.account == account);
         on.map(|it| it.entry.amount.get()).sum::<i64>()
