@@ -18,5 +18,5 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/api/v1/docs", Access::Public(run!(docs::page, call)))
         .doc(op("reference", "The interactive reference").shows(Media(&["text/html"]))),
     row("GET", "/api/v1/docs/{file}", Access::Public(run!(docs::file, call)))
-        .doc(op("referenceFile", "A part of the interactive reference").shows(Media(&["text/css", "text/javascript"])).refuses(&[ErrorCode::RouteNotFound])),
+        .doc(op("referenceFile", "A part of the interactive reference").shows(Media(&["text/css", "text/javascript", "image/svg+xml"])).refuses(&[ErrorCode::RouteNotFound])),
 ];
