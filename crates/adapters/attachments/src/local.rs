@@ -77,13 +77,10 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, FileRefused> {
     // It is never closed.
     let hand = HANDS.acquire().await;
-    let working = move || {
-        let _hand = hand;
-        work()
-    };
-    match spawn_blocking(working).await {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => Err(FileRefused::Failed(error.to_string())),
+    // Handed back with the outcome: by then the thread is free for the next.
+    match spawn_blocking(move || (work(), hand)).await {
+        Ok((Ok(done), _hand)) => Ok(done),
+        Ok((Err(error), _hand)) => Err(FileRefused::Failed(error.to_string())),
         Err(_) => Err(FileRefused::Failed("the thread that wrote or read ended early".to_owned())),
     }
 }
