@@ -212,6 +212,7 @@ mod tests {
         assert_eq!(breaker.note(false, later), None);
         assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(OPEN_FOR)).is_some());
     }
+
     #[test]
     fn a_clock_that_is_set_back_keeps_no_circuit_open() {
         let breaker = Breaker::default();
