@@ -360,3 +360,29 @@ fn remove_all(folder: &Path, chosen: impl Fn(&str, &Path) -> bool) -> io::Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thread_counts_until_it_ends_though_nobody_waits_for_it() {
+        let free = HANDS.available_permits();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let waiting = tokio::spawn(blocking(move || {
+            begun.send(()).map_err(|()| io::ErrorKind::BrokenPipe)?;
+            ends.recv().map_err(io::Error::other)
+        }));
+        begins.await.expect("it runs");
+        waiting.abort();
+        assert!(waiting.await.expect_err("aborted").is_cancelled());
+        assert_eq!(HANDS.available_permits(), free - 1, "the thread still works");
+        end.send(()).expect("it waits for this");
+        while HANDS.available_permits() < free {
+            tokio::task::yield_now().await;
+        }
+    }
+}

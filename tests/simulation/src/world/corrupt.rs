@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use quipu_commit::{Aggregate, Changes, Index, NameChange, Queue, Record, WorkChange};
-use quipu_kernel::{Amount, Minor};
+use quipu_kernel::{Amount, Currency, Minor};
 use quipu_ledger::{Account, Reason, Transaction};
 use quipu_merchants::AuditRecord;
 use quipu_payments::{ReceivedEvent, Refund};
@@ -71,7 +71,9 @@ pub(super) fn corrupt(fault: Fault, changes: &mut Changes, store: &MemoryStore) 
 
 fn postings(fault: Fault, changes: &mut Changes) {
     let reason = match fault {
-        Fault::CreditLost | Fault::CreditedTwice | Fault::FeeForgotten => Reason::DepositCompleted,
+        Fault::CreditLost | Fault::CreditedTwice | Fault::CreditedInOtherCurrency | Fault::FeeForgotten => {
+            Reason::DepositCompleted
+        }
         Fault::FeeNotFrozen => Reason::WithdrawalCreated,
         Fault::FeeNotReleased => Reason::WithdrawalReleased,
         Fault::ReturnKept => Reason::WithdrawalReturned,
@@ -92,6 +94,15 @@ fn postings(fault: Fault, changes: &mut Changes) {
         }
         Fault::CreditedTwice => {
             changes.transactions.push(posted);
+            return;
+        }
+        Fault::CreditedInOtherCurrency => {
+            let other = if currency == Currency::MXN { Currency::ARS } else { Currency::MXN };
+            let entries: Vec<_> =
+                posted.entries().iter().map(|entry| (entry.account, entry.amount)).collect();
+            if let Ok(transaction) = Transaction::new(reason, other, &entries) {
+                changes.transactions[place] = transaction;
+            }
             return;
         }
         Fault::FeeForgotten => Amount::new(-sum(Account::Clearing))

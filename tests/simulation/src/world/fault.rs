@@ -15,6 +15,8 @@ pub enum Fault {
     CreditLost,
     /// A deposit is credited twice.
     CreditedTwice,
+    /// A deposit is credited in another currency.
+    CreditedInOtherCurrency,
     /// A deposit is credited without its fee.
     FeeForgotten,
     /// A withdrawal freezes its amount and not its fee.
@@ -99,12 +101,13 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::EventLost,
         Self::EventTwice,
         Self::EventForgetsPrevious,
         Self::CreditLost,
         Self::CreditedTwice,
+        Self::CreditedInOtherCurrency,
         Self::FeeForgotten,
         Self::FeeNotFrozen,
         Self::FeeNotReleased,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
 use quipu_commit::{
-    Aggregate, Changes, Commit as _, DueWork, NewsDesk as _, NewsItem, Queue, WorkChange, WorkInHand,
+    Aggregate, Changes, Commit as _, DueWork, NewsDesk as _, NewsItem, Queue, Work, WorkChange, WorkInHand,
     WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
@@ -20,6 +20,7 @@ on_every_store! {
     what_is_claimed_is_nobody_elses_until_the_lease_ends,
     a_commit_sets_what_is_due_anew,
     a_claim_is_good_until_the_row_is_written_again,
+    what_takes_the_place_of_claimed_work_in_its_batch_is_under_no_old_claim,
     what_waits_is_counted_until_it_is_claimed,
     what_is_due_is_shown_again_until_something_is_committed_for_it,
     what_was_shown_is_claimed_unless_it_was_written_meanwhile,
@@ -118,6 +119,25 @@ async fn a_claim_is_good_until_the_row_is_written_again(fixture: Fixture) {
     assert_eq!((second.action.as_str(), second.due), ("expire", after(40)));
     store.commit(with(WorkChange::Done(second))).await.expect("done");
     assert_eq!(next_due(&store).await, None);
+}
+
+async fn what_takes_the_place_of_claimed_work_in_its_batch_is_under_no_old_claim(fixture: Fixture) {
+    let store = fixture.any().await;
+    let made = store.commit(waiting(10, DueAction::Expire).create()).await.expect("committed");
+    let subject = made.into_saved::<Payment>().expect("a payment").id().to_string();
+    let old = claim(&store, 10, 20, 1).await.remove(0);
+    let work = Work { queue: QUEUE, subject, action: "submit", due: after(30) };
+    let put = WorkChange::Put(work);
+    // The first is a batch of its own. The others wait for it, and are the next batch together.
+    let first = Sample::deposit(tenant(1), 5).create();
+    let batch = [first, with(put), with(WorkChange::Done(old.clone()))];
+    for outcome in join_all(batch.map(|changes| store.commit(changes))).await {
+        outcome.expect("committed");
+    }
+    let next = claim(&store, 30, 60, 1).await.remove(0);
+    assert_eq!((next.action.as_str(), next.due), ("submit", after(30)));
+    store.commit(with(WorkChange::Done(old))).await.expect("nothing happens");
+    assert_eq!(next_due(&store).await, Some(after(60)), "it is still claimed");
 }
 
 async fn what_waits_is_counted_until_it_is_claimed(fixture: Fixture) {
