@@ -104,6 +104,69 @@ test('where no stream comes through the page asks instead', async () => {
   await context.close();
 });
 
+test('an answer that arrives after a later one changes nothing', async () => {
+  const payment = await gateway.create({
+    type: 'withdrawal_pp', currency: 'MXN', method: 'spei', customer: { name: 'Ana', email: 'hold@simulator.test' },
+    payout: { bank_account: '032180000118359719' },
+  });
+  const decide = (verb) => gateway.operator('POST', `/operator/v1/payments/${payment.transaction_id}/${verb}`, {});
+  const page = await visit(payment.payment_page_url);
+  await page.waitForResponse((response) => response.url().includes('/events'));
+  let release, held;
+  const over = new Promise((ready) => { release = ready; });
+  await page.route((url) => url.pathname === payment.path, async (route) => {
+    if (held) { await route.continue(); return; }
+    held = true;
+    const response = await route.fetch();
+    await over;
+    await route.fulfill({ response });
+  });
+  await decide('submit');
+  await eventually('a renewal', () => held);
+  await decide('complete');
+  await turnsTo(page, 'Your payout was sent');
+  const late = page.waitForResponse((response) => new URL(response.url()).pathname === payment.path);
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  assert.equal(await headline(page), 'Your payout was sent');
+  await done(page);
+});
+
+test('a page whose stream has fallen silent asks anew after a while, and when somebody comes back to it', async () => {
+  const silent = async () => {
+    const payment = await gateway.create(redirect);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.clock.install();
+    // Nothing ever comes of it, and no error either.
+    await page.route('**/events*', () => {});
+    const listens = page.waitForRequest('**/events*');
+    await page.goto(payment.payment_page_url);
+    await listens;
+    await gateway.decide(payment, 'approve');
+    return page;
+  };
+  const left = await silent();
+  await left.clock.fastForward(60_000);
+  await turnsTo(left, 'Payment received');
+  const found = await silent();
+  await found.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await turnsTo(found, 'Payment received');
+  await Promise.all([left, found].map((page) => page.context().close()));
+});
+
+test('a code to be scanned stays black on white in forced colours, and a printed page keeps its deadline', async () => {
+  const payment = await gateway.create({ currency: 'ARS', method: 'cash' });
+  const page = await visit(payment.payment_page_url, { forcedColors: 'active', colorScheme: 'dark' });
+  const ground = () => page.locator('.code').evaluate((code) => getComputedStyle(code).backgroundColor);
+  assert.equal(await ground(), 'rgb(255, 255, 255)');
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('.clock .until').isVisible());
+  assert.ok(await page.locator('.clock .left').isHidden());
+  await done(page);
+});
+
 test('without JavaScript the page says the same and asks the browser to load it again', async () => {
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
   const page = await visit(payment.payment_page_url, { javaScriptEnabled: false });

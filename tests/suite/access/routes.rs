@@ -142,6 +142,7 @@ const OF_OTHERS: &[Row] = &[
     ("GET", "/payment-pages/{token}", Nobody),
     ("GET", "/payment-pages/{token}/details", Nobody),
     ("GET", "/payment-pages/{token}/events", Nobody),
+    ("GET", "/payment-pages/{token}/recipient", Nobody),
     ("POST", "/payment-pages/{token}/recipient", Nobody),
     ("GET", "/simulated-scheme/{payment_id}", Nobody),
     ("POST", "/simulated-scheme/{payment_id}", Nobody),

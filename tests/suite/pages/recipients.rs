@@ -86,6 +86,10 @@ async fn whoever_comes_too_late_reads_how_the_payout_ended(database: Database) {
     assert!(send(&taken).await.status < 400);
     let told = send(&taken).await;
     assert!(told.status == 400 && told.text.contains("already entered"), "{told}");
+    assert!(told.text.contains("9719") && told.text.contains("data-live=\"true\""), "the page of it: {told}");
+    let again = visitor.get(&format!("{}/recipient", path_of(&taken))).await;
+    let leads = again.header("location").is_some_and(|to| to.starts_with(&path_of(&taken)));
+    assert!(again.status == 303 && leads, "the address leads to the page: {again}");
     let waiting = merchant.api.create(&steered(unfilled("MXN", "spei"), "hold")).await.ok();
     merchant.edit_routes(|route| route["enabled"] = json!(false)).await;
     let told = send(&waiting).await;

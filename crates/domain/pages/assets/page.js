@@ -57,6 +57,8 @@
     if (!answer.ok) throw new Error(answer.status);
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const source = fresh.getElementById('main');
+    // Answers may arrive in another order than they were written in.
+    if (Number(source.dataset.revision) < Number(main.dataset.revision)) return;
     for (const id of parts) {
       const [old, next] = [find(id), fresh.getElementById(id)];
       if (old.innerHTML !== next.innerHTML) old.innerHTML = next.innerHTML;
@@ -70,21 +72,20 @@
   };
 
   // Each round of following has a number; one that was overtaken by a later one ends.
-  let stream, failures = 0, timer, round = 0;
+  let stream, failures = 0, missed = 0, timer, round = 0, asked;
   const is_open = () => main.dataset.live === 'true';
   const take = async (snapshot) => {
     said = Date.parse(snapshot.server_time);
-    heard = performance.now();
+    heard = asked = performance.now();
     if (String(snapshot.revision) !== main.dataset.revision) await renew();
     if (!is_open()) stop();
   };
   const stop = () => { if (stream) stream.close(); stream = undefined; clearTimeout(timer); };
-  const well = () => { failures = 0; find('lost').hidden = true; };
+  const told = () => { missed = 0; find('lost').hidden = true; };
   const again = () => {
     stop();
     if (!is_open()) return;
     failures += 1;
-    if (failures > 2) find('lost').hidden = false;
     timer = setTimeout(follow, Math.min(1000 * 2 ** (failures - 1), 15000) * (0.8 + 0.4 * Math.random()));
   };
   // Asks once, then listens. Whatever goes wrong it begins anew a little later, so that where nothing lets a stream
@@ -92,24 +93,33 @@
   const follow = async () => {
     stop();
     const mine = ++round;
+    asked = performance.now();
     try {
       const answer = await fetch(main.dataset.details, { cache: 'no-store' });
       if (!answer.ok) throw new Error(answer.status);
       await take(await answer.json());
-      if (failures < 3) find('lost').hidden = true;
-    } catch { if (mine === round) again(); return; }
-    if (mine !== round) return;
-    if (!is_open()) { well(); return; }
+      told();
+    } catch {
+      if (mine !== round) return;
+      missed += 1;
+      if (missed > 2) find('lost').hidden = false;
+      again();
+      return;
+    }
+    if (mine !== round || !is_open()) return;
     const source = stream = new EventSource(main.dataset.events);
-    source.onmessage = (event) => { well(); take(JSON.parse(event.data)).catch(again); };
+    source.onmessage = (event) => { failures = 0; told(); take(JSON.parse(event.data)).catch(again); };
     source.onerror = () => { source.close(); if (stream === source) again(); };
   };
+  // A connection may fall silent without an error, while a device sleeps or behind a proxy.
+  const watch = () => { if (is_open() && !document.hidden && performance.now() - asked > 45000) follow(); };
 
   dress();
   setInterval(tick, 1000);
   if (is_open()) {
     addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
-    document.addEventListener('visibilitychange', () => { if (!document.hidden && is_open() && !stream) follow(); });
+    document.addEventListener('visibilitychange', () => { if (!document.hidden && is_open()) follow(); });
+    setInterval(watch, 5000);
     follow();
   }
 })();

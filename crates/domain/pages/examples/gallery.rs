@@ -83,6 +83,8 @@ fn pages(words: Words) -> Vec<(String, String)> {
         ],
     };
     pages.push(("form-wrong".to_owned(), page(&empty, &brand, words, Some(&filled))));
+    let given = withdrawal(Status::Pending, true);
+    pages.push(("form-too-late".to_owned(), page(&given, &brand, words, Some(&filled))));
     let payment = deposit(Method::RedirectPay, Status::Processing);
     let scheme = SchemeView {
         payment: &payment,
@@ -98,7 +100,6 @@ fn pages(words: Words) -> Vec<(String, String)> {
         ("notice", Notice::NoPage),
         ("notice-too-many", Notice::TooMany),
         ("notice-unavailable", Notice::Unavailable),
-        ("notice-already-given", Notice::AlreadyGiven),
     ] {
         pages.push((name.to_owned(), notice.html(words, "")));
     }

@@ -13,8 +13,6 @@ pub enum Notice {
     TooMany,
     /// The gateway cannot answer now.
     Unavailable,
-    /// The recipient has been named already.
-    AlreadyGiven,
 }
 
 #[derive(Template)]
@@ -35,7 +33,6 @@ impl Notice {
             Self::NoPage => ("no-page", "no-page-text"),
             Self::TooMany => ("too-many", "too-many-text"),
             Self::Unavailable => ("unavailable", "unavailable-text"),
-            Self::AlreadyGiven => ("already-given", "withdrawal-pending-text"),
         };
         let page = NoticePage {
             language: words.language().code(),

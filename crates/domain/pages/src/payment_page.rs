@@ -36,7 +36,7 @@ pub struct View<'a> {
     pub token: &'a str,
     /// The members of `payout` that the payment's route needs, for a payment that waits for its recipient.
     pub members: &'a [String],
-    /// The values entered before, if they have to be corrected.
+    /// The values entered before, if they have to be corrected or came too late.
     pub filled: Option<&'a Filled>,
 }
 
@@ -62,6 +62,8 @@ pub struct PaymentPage {
     amount: Shown,
     about: Option<String>,
     story: Story,
+    /// Why the account that was entered is not taken.
+    sorry: Option<String>,
     test_notice: Option<String>,
     clock: Option<Clock>,
     next: Option<Next>,
@@ -111,6 +113,7 @@ impl PaymentPage {
             amount: money::shown(terms.amount.minor(), terms.currency),
             about: terms.description.clone(),
             story,
+            sorry: (view.filled.is_some() && state.payout.is_some()).then(|| words.say("already-given")),
             test_notice: (is_test && live).then(|| words.say("test-notice")),
             clock: view.clock(),
             next: view.next(),

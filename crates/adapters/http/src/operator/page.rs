@@ -15,7 +15,7 @@ use crate::{
     error::ApiError,
 };
 
-/// The most characters of a logo in base64, not counting line breaks.
+/// The most characters of a logo in base64.
 const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
 /// `GET /operator/v1/merchants/{id}/page`

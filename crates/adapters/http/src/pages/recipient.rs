@@ -1,11 +1,11 @@
 //! The recipient's form.
 
-use actix_web::http::StatusCode;
-use quipu_pages::{Filled, Notice, PaymentPage, policy};
+use actix_web::{HttpResponse, http::StatusCode};
+use quipu_pages::{Filled, PaymentPage, policy};
 use quipu_payments::FillError;
 
 use super::{
-    show::{instead, notice_page, see_page, wants_page},
+    show::{instead, see_page, wants_page},
     visit::Visit,
 };
 use crate::{
@@ -38,22 +38,31 @@ async fn fill(call: &Call) -> Outcome {
         Ok(()) => Ok(see_page(&visit.place())),
         Err(FillError::Invalid(problems)) if wants_page(&call.request) => {
             let filled = Filled { values, problems: problems.into_messages() };
-            let page = PaymentPage::new(visit.view(call.now, Some(&filled)));
-            Ok(reply::page(StatusCode::BAD_REQUEST, policy(), page.html()))
+            Ok(page_with(StatusCode::BAD_REQUEST, &visit, call, &filled))
         }
-        Err(FillError::NotAwaited) if wants_page(&call.request) => not_awaited(call).await,
+        Err(FillError::NotAwaited) if wants_page(&call.request) => {
+            // Read again: an account was given meanwhile, or the payment ended without one.
+            let visit = Visit::of(call).await?;
+            let filled = Filled { values, problems: Vec::new() };
+            let status = ErrorCode::PaymentAlreadyProcessed.http_status();
+            Ok(page_with(status, &visit, call, &filled))
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The page for a person who comes too late: an account was given already, or the payment ended without one.
-async fn not_awaited(call: &Call) -> Outcome {
-    let visit = Visit::of(call).await?;
-    if visit.payment.state().payout.is_some() {
-        return Ok(notice_page(call, ErrorCode::PaymentAlreadyProcessed, Notice::AlreadyGiven));
+/// The page for a person whose entries were not taken.
+fn page_with(status: StatusCode, visit: &Visit, call: &Call, filled: &Filled) -> HttpResponse {
+    reply::page(status, policy(), PaymentPage::new(visit.view(call.now, Some(filled))).html())
+}
+
+/// `GET /payment-pages/{token}/recipient`, the address of the form's last answer: leads to the page, which has the
+/// form as long as it is needed.
+pub(crate) async fn show(call: Call) -> Outcome {
+    match Visit::of(&call).await {
+        Ok(visit) => Ok(see_page(&visit.place())),
+        Err(error) => instead(&call, error),
     }
-    let page = PaymentPage::new(visit.view(call.now, None));
-    Ok(reply::page(ErrorCode::PaymentAlreadyProcessed.http_status(), policy(), page.html()))
 }
 
 impl From<FillError> for ApiError {

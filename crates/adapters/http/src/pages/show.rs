@@ -49,7 +49,7 @@ pub(crate) fn wants_page(request: &HttpRequest) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-pub(super) fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {
+fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {
     let html = notice.html(words(call), call.state.settings.root());
     reply::page(code.http_status(), policy(), html)
 }

@@ -35,6 +35,8 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("pageDetails", "What the page shows").asks(LANGUAGE).shows(Members("PageDetailsBoth")).refuses(NO_PAGE)),
     row("GET", "/payment-pages/{token}/events", Access::Anonymous(run!(pages::events::handle, call)))
         .doc(op("pageEvents", "Its changes, as server-sent events").says("Each event is a `PageDetails`, its `id` the `status_version`; the first tells how it stands.").asks(LANGUAGE).shows(Media(&["text/event-stream"])).refuses(NO_PAGE)),
+    row("GET", "/payment-pages/{token}/recipient", Access::Anonymous(run!(pages::recipient::show, call))).family_of(Family::Page)
+        .doc(op("recipientForm", "Leads to the page, which has the form").asks(LANGUAGE).answers(303).shows(Nothing).refuses(NO_PAGE)),
     row("POST", "/payment-pages/{token}/recipient", Access::Anonymous(run!(pages::recipient::handle, call))).reads(Intake::Form)
         .doc(op("nameRecipient", "Say where a hosted withdrawal goes, once").asks(LANGUAGE).takes("Recipient").answers(303).shows(Nothing).refuses_in_pages().refuses(NOT_TAKEN)),
     row("GET", "/simulated-scheme/{payment_id}", Access::Anonymous(run!(pages::scheme::show, call))).family_of(Family::Page)
