@@ -5,12 +5,15 @@ use std::{
     time::Duration,
 };
 
-use quipu_tests::{Behaviour, Database, Receiver, Setup, draft, eventually, on_both_databases};
+use quipu_tests::{Behaviour, Database, Gateway, Receiver, Setup, draft, eventually, on_both_databases};
 use serde_json::{Value, json};
 
 use super::{endpoint, path_of};
 
-on_both_databases!(hostile_answers_are_failed_attempts_and_harm_nobody);
+on_both_databases!(
+    hostile_answers_are_failed_attempts_and_harm_nobody,
+    test_events_to_silent_receivers_are_few_at_once,
+);
 
 const PAYMENTS: usize = 20;
 /// How much more memory the gateway may take meanwhile, in KiB.
@@ -96,4 +99,24 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
     let grown = gateway.peak().saturating_sub(before);
     assert!(grown < MOST_KIB, "memory grew by {grown} KiB");
     gateway.assert_no_panic();
+}
+
+async fn test_events_to_silent_receivers_are_few_at_once(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, other) = (gateway.merchant().await, gateway.merchant().await);
+    let receiver = Receiver::start().await;
+    receiver.behave("/silent", Behaviour::Hang);
+    let silent = endpoint(&merchant.api, &receiver.url("/silent"), &["payment.created"]).await;
+    let well = endpoint(&other.api, &receiver.url("/well"), &["payment.created"]).await;
+    let body = json!({ "event_type": "payment.created" });
+    let asks = async || {
+        let path = path_of(&silent, "/test");
+        // Nobody waits for the answer, and the attempt goes on all the same.
+        let asked = tokio::time::timeout(Duration::from_millis(300), merchant.api.post(&path, &body));
+        asked.await.expect_err("silence");
+    };
+    futures_util::future::join_all((0..7).map(|_| asks())).await;
+    assert_eq!(receiver.count("/silent"), 4, "the others have left the queue");
+    let told = other.api.post(&path_of(&well, "/test"), &body).await.data();
+    assert_eq!(told["delivered"], true, "they keep nobody else waiting: {told}");
 }

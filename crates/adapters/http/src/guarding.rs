@@ -11,15 +11,18 @@ use actix_web::{
     web::ServiceConfig,
 };
 
-use crate::connection::{Conversation, Crowd, FIRST_HEAD, Gate, Guarded, IDLE, Terms};
+use crate::{
+    connection::{Conversation, Crowd, FIRST_HEAD, Gate, Guarded, IDLE, Terms},
+    samples::SAMPLES,
+};
 
 /// How many connections without a place a worker accepts, so that an idle one can be closed for them.
 pub(crate) const BEYOND: usize = 8;
 
-/// How many sockets may be open beside the connections of the interface: those that make others give way, and
-/// those of scrapes.
+/// How many sockets may be open beside the connections of the interface: those that make others give way, those of
+/// scrapes, and those of test events.
 pub const fn sockets_beside_connections(workers: usize) -> usize {
-    workers * BEYOND + SCRAPES
+    workers * BEYOND + SCRAPES + SAMPLES
 }
 
 /// The most open connections for scrapes, with those beyond: scrapers are few.

@@ -42,6 +42,7 @@ mod request_id;
 mod room;
 mod route_table;
 mod row;
+mod samples;
 mod scrape;
 mod sending;
 mod server;

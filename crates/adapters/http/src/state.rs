@@ -25,6 +25,7 @@ use crate::{
     memory::BodyMemory,
     minter::KeyringMinter,
     readiness::{LastLook, Readiness},
+    samples::Samples,
     settings::HttpSettings,
     stop::Stop,
     tokens::Tokens,
@@ -124,6 +125,7 @@ pub(crate) struct AppState {
     pub(crate) tokens: Tokens,
     pub(crate) lookups: Lookups,
     pub(crate) memory: BodyMemory,
+    pub(crate) samples: Samples,
     /// The result of the last readiness check.
     pub(crate) looked: LastLook,
     describe: Describe,
@@ -148,6 +150,7 @@ impl AppState {
             tokens,
             lookups: Lookups::default(),
             memory: BodyMemory::default(),
+            samples: Samples::default(),
             looked: LastLook::default(),
             describe,
             documents: OnceLock::new(),

@@ -1,26 +1,32 @@
 //! Webhooks that the operator configures for a merchant.
 
-use quipu_kernel::{Environment, Fields, Problems, Tenant};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
+use quipu_webhooks::EndpointDraft;
+use serde_json::Value;
 
 use super::{checked, existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
+    error::ApiError,
     v1::webhooks::endpoints,
 };
 
 /// `POST /operator/v1/merchants/{id}/webhooks`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
-    let body = call.json().await?;
+    let (tenant, draft) = read(&call.json().await?, merchant)?;
+    endpoints::create_for(&call, tenant, draft, Some(staff.actor())).await
+}
+
+/// The environment that the body names, and the endpoint.
+fn read(body: &Value, merchant: MerchantId) -> Result<(Tenant, EndpointDraft), ApiError> {
     let mut problems = Problems::new();
-    let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
+    let tenant = tenant_of(merchant, &Fields::of_body(body)?, &mut problems);
     let judged_for = tenant.unwrap_or(Tenant::new(merchant, Environment::Test));
-    if let Err(others) = quipu_webhooks::EndpointDraft::parse(&body, judged_for.environment()) {
-        problems.append(others);
-    }
-    let tenant = checked(tenant, problems)?;
-    endpoints::create_for(&call, tenant, &body, Some(staff.actor())).await
+    let draft =
+        EndpointDraft::parse(body, judged_for.environment()).map_err(|others| problems.append(others));
+    checked(tenant.zip(draft.ok()), problems)
 }
 
 /// `GET /operator/v1/merchants/{id}/webhooks`

@@ -15,18 +15,17 @@ use crate::{
 
 /// `POST /api/v1/webhooks`
 pub(crate) async fn create(call: Call, caller: Caller) -> Outcome {
-    let body = call.json().await?;
-    create_for(&call, caller.tenant(), &body, None).await
+    let draft = EndpointDraft::parse(&call.json().await?, caller.tenant().environment())?;
+    create_for(&call, caller.tenant(), draft, None).await
 }
 
 /// Creates an endpoint for a tenant, by itself or by staff. Only this answer contains the secret.
 pub(crate) async fn create_for(
     call: &Call,
     tenant: Tenant,
-    body: &serde_json::Value,
+    draft: EndpointDraft,
     actor: Option<Actor>,
 ) -> Outcome {
-    let draft = EndpointDraft::parse(body, tenant.environment())?;
     let created = call.state.services.webhooks.create.run(tenant, draft, actor).await?;
     envelope::one(EndpointView::of(&created.endpoint).with_secret(created.secret.expose()))
 }

@@ -28,10 +28,14 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant());
+    let turn = call.state.samples.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
     // In a task of its own, so that the attempt goes on when the client disconnects.
     let courier = services.webhooks.courier.clone();
     let (target, event) = (endpoint, id.clone());
-    let attempt = tokio::spawn(async move { courier.attempt(&target, &event, &payload).await });
+    let attempt = tokio::spawn(async move {
+        let _turn = turn;
+        courier.attempt(&target, &event, &payload).await
+    });
     let attempted = attempt.await.map_err(|error| ApiError::internal("sending a test event", &error))?;
     envelope::one(Tested {
         event_id: id,
