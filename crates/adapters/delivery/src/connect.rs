@@ -39,6 +39,8 @@ pub(crate) enum ConnectProblem {
     NotAllowed,
     #[error("not resolved")]
     NotResolved,
+    #[error("too many look-ups of the domain are under way")]
+    Busy,
     #[error("not connected")]
     NotConnected,
     #[error("timed out")]
@@ -87,7 +89,10 @@ impl GuardedConnector {
     async fn judged(&self, host: &str) -> Result<Vec<IpAddr>, ConnectProblem> {
         let addresses = match host.parse() {
             Ok(literal) => vec![literal],
-            Err(_) => self.resolver.resolve(host).await.map_err(|_| ConnectProblem::NotResolved)?,
+            Err(_) => self.resolver.resolve(host).await.map_err(|error| match error.kind() {
+                io::ErrorKind::ResourceBusy => ConnectProblem::Busy,
+                _ => ConnectProblem::NotResolved,
+            })?,
         };
         if addresses.is_empty() {
             return Err(ConnectProblem::NotResolved);

@@ -2,17 +2,23 @@
 //!
 //! A look-up occupies a thread until the system gives it up, even if no caller waits for it any more. So the
 //! number of simultaneous look-ups is limited, and names whose servers do not answer must not keep others from
-//! being resolved. One domain has its share; and since a merchant may have any number of domains, half of the
-//! places are for names that have resolved lately.
+//! being resolved. All who ask for a name while it is looked up share that look-up. One domain has its share of
+//! look-ups; and since a merchant may have any number of domains, half of the places are for names that have
+//! resolved lately.
 
 use std::{
     collections::{HashMap, HashSet},
     io,
     net::{IpAddr, ToSocketAddrs as _},
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
+use futures_util::{
+    FutureExt as _,
+    future::{Shared, WeakShared},
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connect::Resolve;
@@ -30,22 +36,67 @@ const REMEMBERED: usize = 10_000;
 #[derive(Debug, Clone, Default)]
 pub struct SystemResolver {
     limits: Arc<Limits>,
+    under_way: UnderWay,
 }
+
+/// The addresses of a name, or the kind of the error: the error itself cannot be cloned for all who share a look-up.
+type Found = Result<Vec<IpAddr>, io::ErrorKind>;
+type LookUp = Pin<Box<dyn Future<Output = Found> + Send>>;
+/// The look-ups that are under way, by their names.
+type UnderWay = Arc<Mutex<HashMap<String, WeakShared<LookUp>>>>;
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let place = self.limits.place(name).await?;
-        let (limits, name) = (Arc::clone(&self.limits), name.to_owned());
-        let look_up = move || {
-            let found = (name.as_str(), 0).to_socket_addrs();
-            limits.resolved().note(&name, found.is_ok());
-            // Not before the system's answer.
-            drop(place);
-            Ok(found?.map(|address| address.ip()).collect())
-        };
-        tokio::task::spawn_blocking(look_up).await.map_err(io::Error::other)?
+        let look_up = self.look_up(name);
+        Ok(look_up.await?)
     }
+}
+
+impl SystemResolver {
+    /// The look-up of this name that is under way, or a new one.
+    fn look_up(&self, name: &str) -> Shared<LookUp> {
+        let mut under_way = lock(&self.under_way);
+        if let Some(look_up) = under_way.get(name).and_then(WeakShared::upgrade) {
+            return look_up;
+        }
+        let listed = Listed { under_way: Arc::clone(&self.under_way), name: name.to_owned() };
+        let limits = Arc::clone(&self.limits);
+        let look_up = async move { by_system(limits, &listed.name).await }.boxed().shared();
+        if let Some(listed) = look_up.downgrade() {
+            under_way.insert(name.to_owned(), listed);
+        }
+        look_up
+    }
+}
+
+/// Asks the operating system.
+async fn by_system(limits: Arc<Limits>, name: &str) -> Found {
+    let (place, name) = (limits.place(name).await?, name.to_owned());
+    let asking = move || {
+        let found = (name.as_str(), 0).to_socket_addrs();
+        limits.resolved().note(&name, found.is_ok());
+        // Not before the system's answer.
+        drop(place);
+        Ok(found.map_err(|error| error.kind())?.map(|address| address.ip()).collect())
+    };
+    tokio::task::spawn_blocking(asking).await.map_err(|_| io::ErrorKind::Other)?
+}
+
+/// A look-up's place in the list of those under way, until it ends or nobody waits for it.
+struct Listed {
+    under_way: UnderWay,
+    name: String,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&self.under_way).remove(&self.name);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The look-ups in progress, and what is remembered of earlier ones.
@@ -69,22 +120,22 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Waits for a place. There is none to wait for if the domain has all its look-ups in progress.
-    async fn place(&self, name: &str) -> io::Result<Place> {
-        let share = Share::of(&self.domains, domain_of(name))
-            .ok_or_else(|| io::Error::other("too many look-ups of this domain are under way"))?;
+    /// Waits for a place. There is none to wait for if the domain has all its look-ups in progress
+    /// ([`io::ErrorKind::ResourceBusy`]).
+    async fn place(&self, name: &str) -> Result<Place, io::ErrorKind> {
+        let share = Share::of(&self.domains, domain_of(name)).ok_or(io::ErrorKind::ResourceBusy)?;
         let is_proven = self.resolved().contains(name);
         let of_unproven = if is_proven { None } else { Some(permit(&self.of_unproven).await?) };
         Ok(Place { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
     }
 
     fn resolved(&self) -> MutexGuard<'_, Resolved> {
-        self.resolved.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.resolved)
     }
 }
 
-async fn permit(places: &Arc<Semaphore>) -> io::Result<OwnedSemaphorePermit> {
-    Arc::clone(places).acquire_owned().await.map_err(io::Error::other)
+async fn permit(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, io::ErrorKind> {
+    Arc::clone(places).acquire_owned().await.map_err(|_| io::ErrorKind::Other)
 }
 
 /// What a look-up occupies until the system has answered.
@@ -135,7 +186,7 @@ struct Share {
 impl Share {
     /// `None` if the domain has all its look-ups in progress.
     fn of(domains: &Arc<Mutex<HashMap<String, usize>>>, domain: String) -> Option<Self> {
-        let mut counts = domains.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = lock(domains);
         let count = counts.entry(domain.clone()).or_default();
         if *count == OF_A_DOMAIN {
             return None;
@@ -148,7 +199,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut counts = self.domains.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = lock(&self.domains);
         if let Some(count) = counts.get_mut(&self.domain) {
             *count -= 1;
             if *count == 0 {
@@ -222,6 +273,25 @@ mod tests {
         }
         assert!(resolved.contains("first"));
         assert!(resolved.young.len() + resolved.old.len() <= 2 * REMEMBERED);
+    }
+
+    #[tokio::test]
+    async fn all_who_ask_for_a_name_share_its_look_up() {
+        let resolver = SystemResolver::default();
+        // Every place of the domain is taken, so that the look-up would be refused.
+        let domains = &resolver.limits.domains;
+        let taken: Vec<_> =
+            (1..OF_A_DOMAIN).filter_map(|_| Share::of(domains, "localhost".to_owned())).collect();
+        let asking = (0..4 * OF_A_DOMAIN).map(|_| resolver.resolve("localhost"));
+        for found in futures_util::future::join_all(asking).await {
+            assert!(!found.expect("resolved").is_empty());
+        }
+        assert!(lock(&resolver.under_way).is_empty(), "it is over");
+        let _last = Share::of(domains, "localhost".to_owned());
+        let busy = resolver.resolve("localhost").await.expect_err("no place is left");
+        assert_eq!((busy.kind(), taken.len()), (io::ErrorKind::ResourceBusy, OF_A_DOMAIN - 1));
+        drop(resolver.look_up("localhost"));
+        assert!(lock(&resolver.under_way).is_empty(), "nobody waits for it");
     }
 
     #[tokio::test]

@@ -281,6 +281,7 @@ fn problem_of(error: &legacy::Error) -> SendProblem {
             return match problem {
                 ConnectProblem::NotAllowed => SendProblem::AddressNotAllowed,
                 ConnectProblem::NotResolved => SendProblem::NotResolved,
+                ConnectProblem::Busy => SendProblem::NothingSent,
                 ConnectProblem::NotConnected => SendProblem::NotConnected,
                 ConnectProblem::TimedOut => SendProblem::TimedOut,
             };

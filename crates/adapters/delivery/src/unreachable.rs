@@ -79,6 +79,23 @@ async fn one_private_address_among_public_ones_spoils_all() {
     assert_eq!(reached.load(Ordering::Relaxed), 0);
 }
 
+/// A resolver whose places are taken.
+struct Busy;
+
+#[async_trait]
+impl Resolve for Busy {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_is_not_charged_for_a_name_that_was_not_looked_up() {
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(Busy), ..settings(true) });
+    let sent = send(&sender.expect("a sender"), "http://shop.test/").await;
+    assert_eq!(sent, Err((SendProblem::NothingSent, None)));
+}
+
 #[tokio::test]
 async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
     let resolver = Changing::new(vec![vec![]]);

@@ -34,8 +34,9 @@ pub enum SendProblem {
     /// The secret could not be opened, or the address could not be used: an error of this installation.
     #[error("the delivery could not be prepared")]
     Unprepared,
-    /// The secret could not be read at the moment. Nothing was sent, so this does not count as an attempt.
-    #[error("nothing was sent, since the database is not available; try again")]
+    /// The secret could not be read at the moment, or too many names of the domain were being looked up. Nothing
+    /// was sent, so this does not count as an attempt.
+    #[error("nothing was sent, since the gateway was busy or its database not available; try again")]
     NothingSent,
 }
 
