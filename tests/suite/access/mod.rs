@@ -4,6 +4,7 @@ mod credentials;
 mod idempotency;
 mod isolation;
 mod keys;
+mod late_bodies;
 mod limits;
 mod people;
 mod redis;

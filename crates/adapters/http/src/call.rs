@@ -1,13 +1,20 @@
 //! One request on its way to a handler, and the result type of handlers.
 
-use std::{pin::Pin, rc::Rc, sync::Arc};
+use std::{
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web::Bytes};
 use quipu_kernel::{MerchantId, PaymentId, Timestamp};
+use quipu_merchants::{Role, Scope};
 use serde_json::Value;
 
 use crate::{
     body::{self, Upload},
+    caller,
     content::Content,
     error::ApiError,
     query::Query,
@@ -19,6 +26,23 @@ pub(crate) type Outcome = Result<HttpResponse, ApiError>;
 /// A running handler.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 
+/// How long a body may be waited for before its sender is judged again. A credential may be revoked meanwhile, and is
+/// then refused within two seconds.
+pub(crate) const JUDGED_FOR: Duration = Duration::from_secs(1);
+
+/// By what a call was let in.
+#[derive(Clone, Copy)]
+pub(crate) enum LetIn {
+    /// By nothing that could be revoked while its body arrives.
+    Anybody,
+    /// By an API key, which may do this.
+    Key(Option<Scope>),
+    /// By an API key or a bearer token, which may do this.
+    KeyOrToken(Option<Scope>),
+    /// By an operator's token with this role.
+    Staff(Role),
+}
+
 /// One request, as handlers see it.
 pub(crate) struct Call {
     pub(crate) state: Arc<AppState>,
@@ -26,6 +50,7 @@ pub(crate) struct Call {
     pub(crate) content: Rc<Content>,
     /// The unread body, on routes whose handler reads it piece by piece.
     pub(crate) upload: Option<Upload>,
+    pub(crate) let_in: LetIn,
     pub(crate) now: Timestamp,
 }
 
@@ -46,7 +71,23 @@ impl Call {
 
     /// The whole body, on routes that read it whole. Everything that needs no body is checked before.
     pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
-        self.content.whole(&self.state, &self.request).await
+        let begun = Instant::now();
+        let body = self.content.whole(&self.state, &self.request).await?;
+        if begun.elapsed() >= JUDGED_FOR {
+            self.judge_again().await?;
+        }
+        Ok(body)
+    }
+
+    /// Refuses a sender whose credential was revoked or expired, or whose merchant was suspended, since the head.
+    async fn judge_again(&self) -> Result<(), ApiError> {
+        let (state, request, now) = (&*self.state, &self.request, self.state.services.clock.now());
+        match self.let_in {
+            LetIn::Anybody => Ok(()),
+            LetIn::Key(scope) => caller::by_api_key(state, request, now).await?.may(scope),
+            LetIn::KeyOrToken(scope) => caller::by_key_or_token(state, request, now).await?.may(scope),
+            LetIn::Staff(role) => caller::by_operator_token(state, request, now).await?.require(role),
+        }
     }
 
     /// The body as the members of a form, read like the parameters of a query.

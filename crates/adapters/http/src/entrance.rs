@@ -3,7 +3,7 @@
 //! counted, whatever the answer is. Only a signed creation under pressure is refused before its signature is
 //! verified, and counted for nobody.
 
-use std::{rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc, time::Instant};
 
 use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
 use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
@@ -12,7 +12,7 @@ use quipu_merchants::{BudgetKind, RateVerdict, Role};
 use crate::{
     access::{Access, Judge, Needs},
     body::Intake,
-    call::{Call, Outcome, merchant_in_path},
+    call::{Call, JUDGED_FOR, LetIn, Outcome, merchant_in_path},
     caller::{self, AuthenticatedOperator, Caller, Provider, Signed, VerifiedNonce},
     content::Content,
     error::ApiError,
@@ -71,22 +71,22 @@ impl Entrance {
             Access::ApiKey(needs, run) => {
                 let caller = caller::by_api_key(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
-                run(self.call(of_merchant(&caller))?, caller).await
+                run(self.call(of_merchant(&caller), LetIn::Key(needs.scope))?, caller).await
             }
             Access::KeyOrToken(needs, run) => {
                 let caller = caller::by_key_or_token(&self.state, &self.request, self.now).await;
                 let caller = self.admit(caller, needs).await?;
-                run(self.call(of_merchant(&caller))?, caller).await
+                run(self.call(of_merchant(&caller), LetIn::KeyOrToken(needs.scope))?, caller).await
             }
             Access::Scoped(needs, run) => {
                 let tenant = self.scoped_tenant(needs).await?;
-                run(self.call(Sender::Merchant(tenant.merchant()))?, tenant).await
+                run(self.call(Sender::Merchant(tenant.merchant()), LetIn::Anybody)?, tenant).await
             }
             Access::Signed(needs, run) => {
                 let (caller, nonce) = self.by_signature(needs, false).await?;
                 // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
-                    let call = self.call(of_merchant(&caller))?;
+                    let call = self.call(of_merchant(&caller), LetIn::Anybody)?;
                     self.row.intake.judge_type(&self.request, &call.body().await?)?;
                     run(call, caller).await
                 };
@@ -100,13 +100,13 @@ impl Entrance {
             }
             Access::SignedCreation(needs, run) => {
                 let (caller, nonce) = self.by_signature(needs, true).await?;
-                let call = self.call(of_merchant(&caller))?;
+                let call = self.call(of_merchant(&caller), LetIn::Anybody)?;
                 // The creation's own commit uses it up, and must not find it used.
                 run(call, Signed { caller, nonce: nonce.release() }).await
             }
             Access::Staff(role, run) => {
                 let staff = self.by_operator_token(role).await?;
-                run(self.call(Sender::Staff)?, staff).await
+                run(self.call(Sender::Staff, LetIn::Staff(role))?, staff).await
             }
         }
     }
@@ -123,16 +123,16 @@ impl Entrance {
     }
 
     /// The request of an authenticated caller, whose body its handler reads.
-    fn call(&self, sender: Sender) -> Result<Call, ApiError> {
+    fn call(&self, sender: Sender, let_in: LetIn) -> Result<Call, ApiError> {
         self.content.is_of(sender);
-        self.call_of_stranger()
+        Ok(Call { let_in, ..self.call_of_stranger()? })
     }
 
     fn call_of_stranger(&self) -> Result<Call, ApiError> {
         self.content.judge_head(&self.request)?;
         let (state, request, content) =
             (Arc::clone(&self.state), self.request.clone(), Rc::clone(&self.content));
-        Ok(Call { state, request, upload: content.upload(), content, now: self.now })
+        Ok(Call { state, request, upload: content.upload(), content, let_in: LetIn::Anybody, now: self.now })
     }
 
     /// Authenticates a signed request. The signature covers the body, so the body is read before the sender
@@ -146,13 +146,18 @@ impl Entrance {
     ) -> Result<(Caller, VerifiedNonce), ApiError> {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, is_creation, self.now).await;
-        let claimed = self.charged(claimed).await?;
+        let mut claimed = self.charged(claimed).await?;
+        let begun = Instant::now();
         self.hurry_if_distrusted(BudgetKind::Unauthenticated);
         let body = match self.signed_body().await {
             Ok(body) => body,
             Err(ApiError::Overloaded) => return Err(ApiError::Overloaded),
             Err(error) => return Err(self.charge_failure(BudgetKind::Unauthenticated, error).await),
         };
+        if begun.elapsed() >= JUDGED_FOR {
+            let again = caller::claim_signature(&self.state, &request, is_creation, self.now).await;
+            claimed = self.charged(again).await?;
+        }
         let signed = caller::authenticate_signature(&self.state, &request, &claimed, &body);
         let Signed { caller, nonce } = self.charged(signed).await?;
         let create = Arc::clone(&self.state.services.create);

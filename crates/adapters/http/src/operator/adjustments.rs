@@ -1,6 +1,7 @@
 //! Pre-funding and corrections of balances.
 
 use quipu_commit::{Answer, IdempotencyRecord};
+use quipu_kernel::{Environment, Tenant};
 use quipu_merchants::AuditRecord;
 use quipu_payments::{AdjustError, Adjustment, Answered, StaffCall};
 use serde_json::json;
@@ -16,16 +17,20 @@ use crate::{
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
 pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
-    let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
     let Some(key) = kept_answer::idempotency_key(&call)? else {
+        let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
         let (answer, audit) = prepare(&call, &staff, &adjustment)?;
         apply(&call, &adjustment, audit, None).await?;
         return kept_answer::send(Answered { answer, replayed: false });
     };
-    let keyed = keyed_call::attempt(&call, adjustment.tenant, StaffCall::Adjust(merchant), &key).await?;
+    // Another body under a used key is one, also if it cannot be read.
+    let parsed = call.json().await.and_then(|body| Ok(Adjustment::parse(merchant, &body)?));
+    let tenant = parsed.as_ref().map_or(Tenant::new(merchant, Environment::Test), |it| it.tenant);
+    let keyed = keyed_call::attempt(&call, tenant, StaffCall::Adjust(merchant), &key).await?;
     if let Some(repeated) = keyed.repeat().await? {
         return kept_answer::send(repeated);
     }
+    let adjustment = parsed?;
     let (answer, audit) = prepare(&call, &staff, &adjustment)?;
     let applied = apply(&call, &adjustment, audit, Some(keyed.record(answer.clone()))).await;
     match applied {

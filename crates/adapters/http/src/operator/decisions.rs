@@ -31,12 +31,12 @@ pub(crate) async fn give_back(call: Call, staff: AuthenticatedOperator) -> Outco
 
 async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecision) -> Outcome {
     let payment = found(&call).await?;
-    let note = DecisionNote::parse(&call.optional_json().await?)?;
     let what = StaffCall::Decide(decision, payment.id());
     let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
         Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
+    let note = DecisionNote::parse(&call.optional_json().await?)?;
     let decided = {
         let record = |before: &_, after: &_| {
             let audit = keyed.action.decided(decision, &note, before, after);

@@ -2,6 +2,7 @@
 
 use quipu_kernel::{Fields, PaymentId, Problems};
 use quipu_payments::{ReceiptFilter, ReceiptStatus, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
+use serde_json::Value;
 
 use super::{checked, keyed_decision::KeyedDecision};
 use crate::{
@@ -37,16 +38,13 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
     let receipt = call.state.services.all_payments.receipt(call.segment("receipt_id")).await?;
     let missing = || ApiError::refused(ErrorCode::ReceiptNotFound, "there is no such receipt");
     let receipt = receipt.ok_or_else(missing)?;
-    let body = call.json().await?;
-    let mut problems = Problems::new();
-    let action = Fields::of_body(&body)?.required_parsed::<Resolution>("action", &mut problems);
-    let action = checked(action, problems)?;
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
     let what = StaffCall::Resolve(&receipt.receipt_id);
     let keyed = match KeyedDecision::begin(&call, &staff, tenant, what).await? {
         Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
+    let action = wanted(&call.json().await?)?;
     let decided = {
         let record = |before: &_, after: &_| {
             (keyed.action.resolved(before, after), keyed.keeps(&operator_receipt(after)))
@@ -54,4 +52,10 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
         call.state.services.resolve.run(&receipt.receipt_id, action, &record).await
     };
     keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
+}
+
+fn wanted(body: &Value) -> Result<Resolution, ApiError> {
+    let mut problems = Problems::new();
+    let action = Fields::of_body(body)?.required_parsed("action", &mut problems);
+    checked(action, problems)
 }

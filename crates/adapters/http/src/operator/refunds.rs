@@ -14,12 +14,12 @@ use crate::{
 /// `POST /operator/v1/payments/{payment_id}/refunds`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
-    let order = RefundOrder::parse(&call.json().await?)?;
     let what = StaffCall::Refund(payment.id());
     let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
         Ok(keyed) => keyed,
         Err(repeated) => return kept_answer::send(repeated),
     };
+    let order = RefundOrder::parse(&call.json().await?)?;
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
             (keyed.action.refunded(before, after, refund), keyed.keeps(&shown(after, refund)))
