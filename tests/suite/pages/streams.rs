@@ -4,6 +4,10 @@ use std::time::{Duration, Instant};
 
 use quipu_tests::{Client, Database, Gateway, http_client, on_both_databases};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::{hosted, path_of, scheme::approve};
 
@@ -69,6 +73,20 @@ async fn watchers_hear_of_every_change_and_the_stream_ends_with_the_payment(data
     let mut late = Stream::open(&visitor, &path).await;
     assert_eq!(late.next().await.expect("how it stands").1["status"], "completed");
     assert!(late.next().await.is_none());
+    let of_old = through_http_1_0(&visitor, &format!("{path}/events")).await;
+    assert!(!of_old.to_ascii_lowercase().contains("transfer-encoding"), "{of_old}");
+    assert!(of_old.contains("\r\n\r\nretry: 2000\nid: 2\ndata: {"), "{of_old}");
+}
+
+/// The whole answer to a client of HTTP/1.0, which ends with its connection.
+async fn through_http_1_0(client: &Client, path: &str) -> String {
+    let address = client.base_url().trim_start_matches("http://");
+    let mut socket = TcpStream::connect(address).await.expect("a connection");
+    let request = format!("GET {path} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.expect("sent");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.expect("UTF-8, to the end");
+    answer
 }
 
 async fn watchers_hear_of_what_is_decided_in_a_shell(database: Database) {

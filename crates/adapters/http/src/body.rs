@@ -8,7 +8,7 @@ use actix_web::{
     http::{Method, header},
     web::{Bytes, BytesMut},
 };
-use futures_util::StreamExt;
+use futures_util::{FutureExt as _, StreamExt};
 use quipu_kernel::Problems;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -123,6 +123,17 @@ pub(crate) async fn read(
     unless_refused(whole, at_most as u64, announced).await
 }
 
+/// Asks a client that holds its body back to send it, unless what it has announced is refused in any case. Returns what
+/// it announces.
+pub(crate) fn wanted(conversation: &Conversation, at_most: u64) -> Option<Rc<Announced>> {
+    let announced = conversation.announced();
+    let is_refused = announced.as_deref().is_some_and(|it| it.refusal(at_most).now_or_never().is_some());
+    if !is_refused {
+        conversation.want_body();
+    }
+    announced
+}
+
 /// Reads on, unless the client announces more than is accepted, or sends malformed chunks.
 async fn unless_refused<T>(
     reading: impl Future<Output = Result<T, ApiError>>,
@@ -175,6 +186,8 @@ pub(crate) struct Upload {
     patience: Duration,
     /// When the present period began, and how many bytes had arrived by then.
     since: (Instant, u64),
+    /// When the last piece was handed over. What the handler takes for it is not the client's time.
+    handed_over: Option<Instant>,
 }
 
 impl Upload {
@@ -185,15 +198,14 @@ impl Upload {
         at_most: u64,
         patience: Duration,
     ) -> Self {
-        Self { payload, conversation, at_most, taken: 0, patience, since: (Instant::now(), 0) }
+        let since = (Instant::now(), 0);
+        Self { payload, conversation, at_most, taken: 0, patience, since, handed_over: None }
     }
 
     /// The next piece; `None` at the end. Only this call asks a client that holds its body back to send it.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let announced = self.conversation.as_deref().and_then(|conversation| {
-            conversation.want_body();
-            conversation.announced()
-        });
+        let announced =
+            self.conversation.as_deref().and_then(|conversation| wanted(conversation, self.at_most));
         let (payload, at_most) = (Rc::clone(&self.payload), self.at_most);
         let next = async { Ok(poll_fn(|context| payload.borrow_mut().poll_next_unpin(context)).await) };
         let next = unless_refused(next, at_most, announced.as_deref());
@@ -204,13 +216,18 @@ impl Upload {
         if self.taken > self.at_most {
             return Err(too_large(self.at_most));
         }
+        self.handed_over = Some(Instant::now());
         Ok(Some(piece))
     }
 
     /// The deadline for the next piece. It is renewed if the client has sent enough since the last renewal;
     /// otherwise the present deadline stays.
     fn patient_until(&mut self) -> Result<Instant, ApiError> {
-        let (now, (since, taken)) = (Instant::now(), self.since);
+        let now = Instant::now();
+        if let Some(handed_over) = self.handed_over.take() {
+            self.since.0 += now - handed_over;
+        }
+        let (since, taken) = self.since;
         let has_sent_enough = self.taken - taken >= least_within(self.patience);
         if has_sent_enough {
             self.since = (now, self.taken);
@@ -295,6 +312,14 @@ mod tests {
     /// The second at which an upload with these pieces fails, each `piece` being its delay in seconds and its
     /// length; `None` if it goes on for five minutes.
     async fn ends(piece: impl Fn(u64) -> (u64, usize) + Copy + 'static) -> Option<u64> {
+        ends_beside(Duration::ZERO, piece).await
+    }
+
+    /// The same with a handler that works for so long on each piece.
+    async fn ends_beside(
+        work: Duration,
+        piece: impl Fn(u64) -> (u64, usize) + Copy + 'static,
+    ) -> Option<u64> {
         let pieces = stream::unfold(0, move |number| async move {
             let (seconds, length) = piece(number);
             sleep(Duration::from_secs(seconds)).await;
@@ -309,6 +334,7 @@ mod tests {
                 assert!(matches!(error.code(), ErrorCode::BodyTimeout), "{error:?}");
                 return Some(begun.elapsed().as_secs());
             }
+            sleep(work).await;
         }
         None
     }
@@ -348,5 +374,12 @@ mod tests {
         assert_eq!(ends(stalls).await, Some(35), "it stalls");
         let dwindles = |number| if number < 5 { (1, 1024 * 1024) } else { (1, 10) };
         assert_eq!(ends(dwindles).await, Some(35), "it dwindles");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_is_not_charged_for_the_time_that_its_pieces_take_here() {
+        let work = Duration::from_secs(40);
+        assert_eq!(ends_beside(work, |_| (0, 1_000)).await, None);
+        assert_eq!(ends_beside(work, |_| (10, 1_000)).await, Some(150), "30 seconds of its own");
     }
 }

@@ -96,10 +96,8 @@ impl Content {
         let at_most = self.intake.at_most();
         let stranger = || Sender::Stranger(client(request, &state.settings.trusted_proxies).map(subscriber));
         let room = state.memory.room(self.sender.get().unwrap_or_else(stranger));
-        let announced = self.conversation.as_ref().and_then(|conversation| {
-            conversation.want_body();
-            conversation.announced()
-        });
+        let announced =
+            self.conversation.as_deref().and_then(|conversation| body::wanted(conversation, at_most));
         let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
         let mut payload = self.payload.borrow_mut().take();
         let patience = self.patience.get();

@@ -11,10 +11,10 @@ use std::{
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    body::{BoxBody, MessageBody},
-    dev::Payload,
+    body::{BodySize, BoxBody, MessageBody},
+    dev::{Payload, ResponseHead},
     http::{
-        Method, StatusCode,
+        ConnectionType, Method, StatusCode, Version,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     web,
@@ -96,7 +96,17 @@ pub(crate) async fn dispatch(
         let withheld = Withheld(response.body().size());
         response = response.set_body(BoxBody::new(withheld));
     }
+    if request.version() == Version::HTTP_10 && response.body().size() == BodySize::Stream {
+        end_with_connection(response.head_mut());
+    }
     sending(response, turn, rest)
+}
+
+/// Sends an answer of unknown length without chunks, which HTTP/1.0 does not have: it ends with its connection (RFC
+/// 9112, section 6.3).
+fn end_with_connection(head: &mut ResponseHead) {
+    head.no_chunking(true);
+    head.set_connection_type(ConnectionType::Close);
 }
 
 /// The trace span of one call. It names the route and not the path, which a caller may have filled with
