@@ -5,7 +5,7 @@ use std::{net::TcpListener, sync::Arc, time::Duration};
 use actix_web::{
     HttpRequest, HttpResponse,
     dev::Server,
-    http::header,
+    http::{Method, StatusCode, header},
     web::{self, ServiceConfig},
 };
 use async_trait::async_trait;
@@ -15,6 +15,7 @@ use crate::{
     connection::Terms,
     dispatch::{begin, sending, unread},
     guarding::{BEYOND, Guarding, SCRAPES},
+    request_id,
 };
 
 /// How long a client may take nothing of the metrics, or too little.
@@ -40,28 +41,59 @@ pub fn serve_measured(
         workers: 1,
         connections: SCRAPES - BEYOND,
         shutdown_timeout: Duration::from_secs(1),
-        terms: Terms { trusted_proxies: Vec::new(), stall_timeout: STALL, clock, entropy },
+        terms: Terms {
+            trusted_proxies: Vec::new(),
+            stall_timeout: STALL,
+            clock,
+            entropy: Arc::clone(&entropy),
+        },
     };
-    guarding.serve(listener, move |config| add_routes(config, &measured))
+    guarding.serve(listener, move |config| add_routes(config, &measured, &entropy))
 }
 
-fn add_routes(config: &mut ServiceConfig, measured: &Arc<dyn Measured>) {
-    let measured = Arc::clone(measured);
-    let answer = move |request: HttpRequest, payload: web::Payload| {
+/// What the listener is asked for.
+struct Asked {
+    request: HttpRequest,
+    payload: web::Payload,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Asked {
+    async fn answer(self, response: impl Future<Output = HttpResponse>) -> HttpResponse {
+        let (turn, rest) = (begin(&self.request), unread(&self.request, self.payload).await);
+        let id = request_id::of_request(self.request.headers(), self.entropy.as_ref());
+        let mut response = response.await;
+        response.headers_mut().insert(request_id::X_REQUEST_ID, id);
+        sending(response, turn, rest)
+    }
+}
+
+fn add_routes(config: &mut ServiceConfig, measured: &Arc<dyn Measured>, entropy: &Arc<dyn Entropy>) {
+    const ALLOWED: (header::HeaderName, &str) = (header::ALLOW, "GET, HEAD, OPTIONS");
+    let (measured, entropy) = (Arc::clone(measured), Arc::clone(entropy));
+    let asked = move |request, payload| Asked { request, payload, entropy: Arc::clone(&entropy) };
+    let (of_scrape, of_other, of_nothing) = (asked.clone(), asked.clone(), asked);
+    let scrape = move |request: HttpRequest, payload: web::Payload| {
         let measured = Arc::clone(&measured);
-        async move {
-            let (turn, rest) = (begin(&request), unread(&request, payload).await);
+        of_scrape(request, payload).answer(async move {
             let mut response = HttpResponse::Ok();
             response.insert_header((header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"));
-            sending(response.body(measured.render().await), turn, rest)
-        }
+            response.body(measured.render().await)
+        })
     };
-    let nothing = async |request: HttpRequest, payload: web::Payload| {
-        let (turn, rest) = (begin(&request), unread(&request, payload).await);
-        sending(HttpResponse::NotFound().body("metrics are at /metrics\n"), turn, rest)
+    let other = move |request: HttpRequest, payload: web::Payload| {
+        let is_question = *request.method() == Method::OPTIONS;
+        let status = if is_question { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
+        of_other(request, payload)
+            .answer(async move { HttpResponse::build(status).insert_header(ALLOWED).finish() })
     };
-    config
-        .route("/metrics", web::get().to(answer.clone()))
-        .route("/metrics", web::head().to(answer))
-        .default_service(web::to(nothing));
+    let nothing = move |request: HttpRequest, payload: web::Payload| {
+        of_nothing(request, payload)
+            .answer(async { HttpResponse::NotFound().body("metrics are at /metrics\n") })
+    };
+    let metrics = web::resource("/metrics")
+        .route(web::get().to(scrape.clone()))
+        .route(web::head().to(scrape))
+        .default_service(web::to(other));
+    config.service(metrics).default_service(web::to(nothing));
 }
