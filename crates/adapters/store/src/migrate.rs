@@ -18,7 +18,10 @@ use tokio::{runtime::Handle, time::timeout};
 use crate::{
     connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
-    sessions::session::{self, Address},
+    sessions::{
+        pool::ENGLISH,
+        session::{self, Address},
+    },
     settings::StoreSettings,
     statement::statement,
 };
@@ -31,8 +34,15 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/post
 const LOCK: &str = "SELECT pg_advisory_lock(7310867)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
 
-/// How often a migration is tried in all, if the server ends it to break a deadlock.
-const ATTEMPTS: u32 = 5;
+/// The messages of a server when other sessions are in the way.
+const OF_OTHERS: [&str; 2] = ["lock timeout", "deadlock detected"];
+/// How long a migration waits for a lock. Whoever asks for the same table behind it waits as long.
+const BRIEFLY: &str = "SET lock_timeout = '1s'";
+/// How long the others then go on before it is tried again.
+const PAUSE: Duration = Duration::from_secs(2);
+/// How often a migration is tried in all, if others hold its lock or the server ends it to break a deadlock: for an
+/// hour and more, as long as a backup may read.
+const ATTEMPTS: u32 = 1_500;
 
 /// Applies the missing migrations; answers their names.
 pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
@@ -42,7 +52,8 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     let settings = settings.clone();
     let task = runtime.spawn(async move {
         let mut conn = connect_postgres(&settings).await?;
-        conn.batch_execute(LOCK).await.map_err(|error| OpenError::Migration(error.to_string()))?;
+        let begun = conn.batch_execute(&format!("{ENGLISH} {LOCK}; {BRIEFLY}")).await;
+        begun.map_err(|error| OpenError::Migration(error.to_string()))?;
         let mut harness = AsyncMigrationHarness::new(conn);
         let applied = run(&mut harness, POSTGRES);
         // The lock ends with the connection in any case.
@@ -168,8 +179,8 @@ where
     pending.iter().map(|migration| apply(harness, migration.as_ref())).collect()
 }
 
-/// Applies a migration. Other sessions go on meanwhile, so the server may end it to break a deadlock with
-/// them; then it is tried again.
+/// Applies a migration. Other sessions go on meanwhile, so they may hold its lock, or the server may end it to break
+/// a deadlock with them; then it is tried again.
 fn apply<DB: Backend>(
     harness: &mut impl MigrationHarness<DB>,
     migration: &dyn Migration<DB>,
@@ -179,7 +190,13 @@ fn apply<DB: Backend>(
         let applied = harness.run_migration(migration).map(|version| version.to_string());
         match applied.map_err(|error| error.to_string()) {
             Ok(version) => return Ok(version),
-            Err(message) if attempt < ATTEMPTS && message.contains("deadlock detected") => attempt += 1,
+            Err(message) if attempt < ATTEMPTS && OF_OTHERS.iter().any(|words| message.contains(words)) => {
+                if attempt.is_power_of_two() {
+                    tracing::warn!(attempt, cause = message, "a migration waits for other sessions");
+                }
+                attempt += 1;
+                tokio::task::block_in_place(|| std::thread::sleep(PAUSE));
+            }
             Err(message) => return Err(OpenError::Migration(message)),
         }
     }

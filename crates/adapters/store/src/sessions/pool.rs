@@ -36,7 +36,7 @@ const KEEPALIVES: &str =
 
 /// Sets the language of messages. Waiting too long for a lock is told from other failures by the server's
 /// message.
-const ENGLISH: &str =
+pub(crate) const ENGLISH: &str =
     "DO $$ BEGIN SET lc_messages = 'C'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
 
 /// For statements that want few rows: using an index is always right, whatever the statistics say. Statistics

@@ -43,6 +43,7 @@ on_a_server! {
     an_outcome_is_asked_for_on_one_connection,
     a_node_is_ready_only_if_all_that_commits_can,
     who_has_read_may_write_while_another_node_migrates,
+    nobody_waits_behind_a_migration_that_waits_for_a_reader,
 }
 
 mod on_sqlite {
@@ -317,6 +318,14 @@ async fn a_node_is_ready_only_if_all_that_commits_can(fixture: Fixture) {
     fixture.sql(one).await.expect("one node");
 }
 
+/// Takes back the migration that changes endpoints of webhooks.
+const OF_ENDPOINTS: &str = "DELETE FROM __diesel_schema_migrations WHERE version = '20261127000017';
+    DROP INDEX webhook_endpoints_by_creation;
+    DROP INDEX beneficiaries_by_id;
+    DROP INDEX bank_exports_by_id;
+    CREATE INDEX webhook_endpoints_of_tenant ON webhook_endpoints (merchant_id);
+    CREATE INDEX webhook_endpoints_removed ON webhook_endpoints (removed_at)";
+
 async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
     let of_payments = "DELETE FROM __diesel_schema_migrations
             WHERE version IN ('20261122000012', '20261123000013', '20261124000015', '20261124000016');
@@ -326,14 +335,32 @@ async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
         CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id)";
     let applied = migrated_around_a_reader(&fixture, of_payments, "payments", "fee").await;
     assert_eq!(applied, ["20261122000012", "20261123000013", "20261124000015", "20261124000016"]);
-    let of_endpoints = "DELETE FROM __diesel_schema_migrations WHERE version = '20261127000017';
-        DROP INDEX webhook_endpoints_by_creation;
-        DROP INDEX beneficiaries_by_id;
-        DROP INDEX bank_exports_by_id;
-        CREATE INDEX webhook_endpoints_of_tenant ON webhook_endpoints (merchant_id);
-        CREATE INDEX webhook_endpoints_removed ON webhook_endpoints (removed_at)";
-    let applied = migrated_around_a_reader(&fixture, of_endpoints, "webhook_endpoints", "url").await;
+    let applied = migrated_around_a_reader(&fixture, OF_ENDPOINTS, "webhook_endpoints", "url").await;
     assert_eq!(applied, ["20261127000017"]);
+}
+
+async fn nobody_waits_behind_a_migration_that_waits_for_a_reader(fixture: Fixture) {
+    let store = fixture.open().await;
+    fixture.sql(OF_ENDPOINTS).await.expect("taken back");
+    let mut reader = AsyncPgConnection::establish(&fixture.url).await.expect("the database answers");
+    reader.batch_execute("BEGIN; SELECT FROM webhook_endpoints LIMIT 1").await.expect("read");
+    let migrating = fixture::handle().spawn(async move { store.migrate().await });
+    until(async || fixture.sql(&one_waits("webhook_endpoints")).await.is_ok()).await;
+    for _ in 0..3 {
+        let read = "SET statement_timeout = '10s'; SELECT COUNT(*) FROM webhook_endpoints";
+        fixture.sql(read).await.expect("it goes on while the reader reads");
+    }
+    reader.batch_execute("COMMIT").await.expect("it ends");
+    let applied = migrating.await.expect("no panic").expect("migrated");
+    assert_eq!(applied, ["20261127000017"]);
+}
+
+/// A division by zero as long as nobody waits for a lock of this table.
+fn one_waits(table: &str) -> String {
+    format!(
+        "SELECT 1 / COUNT(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+            WHERE NOT granted AND relation = '{table}'::regclass AND datname = current_database()"
+    )
 }
 
 /// Takes migrations back and applies them again, while a node reads a table and then writes a column of it.
@@ -348,12 +375,7 @@ async fn migrated_around_a_reader(
     let mut node = AsyncPgConnection::establish(&fixture.url).await.expect("the database answers");
     node.batch_execute(&format!("BEGIN; SELECT FROM {table} LIMIT 1")).await.expect("read");
     let migrating = fixture::handle().spawn(async move { store.migrate().await });
-    // A division by zero as long as nobody waits.
-    let one_waits = format!(
-        "SELECT 1 / COUNT(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
-            WHERE NOT granted AND relation = '{table}'::regclass AND datname = current_database()"
-    );
-    until(async || fixture.sql(&one_waits).await.is_ok()).await;
+    until(async || fixture.sql(&one_waits(table)).await.is_ok()).await;
     node.batch_execute(&format!("UPDATE {table} SET {column} = {column}; COMMIT")).await.expect("written");
     migrating.await.expect("no panic").expect("migrated")
 }
