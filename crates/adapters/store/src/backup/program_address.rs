@@ -1,7 +1,7 @@
 //! The address of the database as PostgreSQL's own programs read it. They know a few parameters of
 //! `database_url` under another name, in another unit or with another default than the gateway's driver.
 
-use crate::sessions::tls::decoded;
+use crate::sessions::tls::{decoded, parts};
 
 /// The address for a program. The password is kept apart, because all users of the machine can read a
 /// program's arguments.
@@ -16,7 +16,7 @@ pub(super) struct ProgramAddress {
 impl ProgramAddress {
     /// The address for a program that only reads; a standby will do.
     pub(super) fn to_read(url: &str) -> Self {
-        let (base, parameters) = url.split_once('?').unwrap_or((url, ""));
+        let (base, parameters) = parts(url);
         let (base, password) = without_user_password(base);
         let mut address = Self { base, parameters: Vec::new(), password };
         let (mut verifies_names, mut has_authority) = (false, false);
@@ -70,10 +70,9 @@ fn in_milliseconds(seconds: &str) -> Option<String> {
 fn without_user_password(address: &str) -> (String, Option<String>) {
     let unchanged = || (address.to_owned(), None);
     let Some((scheme, rest)) = address.split_once("://") else { return unchanged() };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let Some((user, hosts)) = rest[..end].rsplit_once('@') else { return unchanged() };
+    let Some((user, hosts)) = rest.split_once('@') else { return unchanged() };
     let Some((name, password)) = user.split_once(':') else { return unchanged() };
-    (format!("{scheme}://{name}@{hosts}{}", &rest[end..]), Some(decoded(password)))
+    (format!("{scheme}://{name}@{hosts}"), Some(decoded(password)))
 }
 
 #[cfg(test)]
@@ -90,6 +89,11 @@ mod tests {
             ),
             ("postgres://quipu@db/quipu", "postgres://quipu@db/quipu", None),
             ("postgresql://db", "postgresql://db", None),
+            (
+                "postgres://a:Q7/x?y@db/quipu?sslmode=require",
+                "postgres://a@db/quipu?sslmode=require",
+                Some("Q7/x?y"),
+            ),
             ("postgres://a:b:c%@db", "postgres://a@db", Some("b:c%")),
             ("postgres://db?user=a&password=b%26c", "postgres://db?user=a", Some("b&c")),
             (

@@ -8,9 +8,11 @@ use rustls::{
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
     },
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+    server::ParsedCertificate,
 };
 use tokio_postgres::{Client, Config, Connection, Socket, config::SslMode, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -71,7 +73,7 @@ pub(crate) struct Transport {
 impl Transport {
     /// Removes the settings for TLS from an address; the rest is for the driver.
     pub(crate) fn of(url: &str) -> Result<(Self, String), Fault> {
-        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (base, query) = parts(url);
         let (mut mode, mut authority, mut rest) = (None, None, Vec::new());
         for option in query.split('&').filter(|option| !option.is_empty()) {
             match option.split_once('=') {
@@ -85,10 +87,15 @@ impl Transport {
                 _ => rest.push(option),
             }
         }
-        let mode = match (mode.unwrap_or(Mode::Prefer), &authority) {
+        let mode = match (mode, authority.as_deref()) {
+            // As in libpq: anybody has a certificate of a public authority, so only the name tells.
+            (None | Some(Mode::VerifyFull), Some("system")) => Mode::VerifyFull,
+            (Some(Mode::Disable | Mode::Allow | Mode::Prefer | Mode::Require), Some("system")) => {
+                return Err(refused("sslrootcert=system needs sslmode=verify-full"));
+            }
             // As in libpq: with `sslrootcert`, `require` verifies the authority.
-            (Mode::Require, Some(_)) => Mode::VerifyCa,
-            (mode, _) => mode,
+            (Some(Mode::Require), Some(_)) => Mode::VerifyCa,
+            (mode, _) => mode.unwrap_or(Mode::Prefer),
         };
         let tls = MakeRustlsConnect::new(client_config(mode, authority.as_deref())?);
         let query = rest.join("&");
@@ -142,30 +149,36 @@ fn client_config(mode: Mode, authority: Option<&str>) -> Result<ClientConfig, Fa
             return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
         }
     };
-    let roots = Arc::new(authorities(authority)?);
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build().map_err(refused)?;
-    if is_any_name {
-        let verifier = Arc::new(AnyName(verifier));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
-    }
-    Ok(builder.with_webpki_verifier(verifier).with_no_client_auth())
+    let (roots, listed) = authorities(authority)?;
+    let by_authority = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let verifier = OfAuthority { by_authority: by_authority.map_err(refused)?, listed, is_any_name };
+    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// The certificates of a file, or those that the operating system trusts.
-fn authorities(file: &str) -> Result<RootCertStore, Fault> {
-    let mut roots = RootCertStore::empty();
+/// The certificates that the operating system trusts, or those of a file, which are also returned as they are.
+fn authorities(file: &str) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Fault> {
+    let (mut roots, mut listed) = (RootCertStore::empty(), Vec::new());
     if file == "system" {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     } else {
         let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         for certificate in read.map_err(|error| refused(format!("sslrootcert {file}: {error}")))? {
+            listed.push(certificate.clone());
             roots.add(certificate).map_err(|error| refused(format!("sslrootcert {file}: {error}")))?;
         }
     }
     if roots.is_empty() {
         return Err(refused(format!("sslrootcert {file}: there is no certificate in it")));
     }
-    Ok(roots)
+    Ok((roots, listed))
+}
+
+/// An address and its parameters. As in the driver, what stands before the first `@` names the user, whatever
+/// characters are in the password.
+pub(crate) fn parts(url: &str) -> (&str, &str) {
+    let hosts = url.find('@').unwrap_or(0);
+    let end = url[hosts..].find('?').map_or(url.len(), |place| hosts + place);
+    (&url[..end], url[end..].strip_prefix('?').unwrap_or(""))
 }
 
 /// The text with `%2F` and the like decoded.
@@ -188,11 +201,16 @@ pub(crate) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Accepts a certificate of the authority for any name.
+/// Accepts a certificate of the authority, for the server's name or for any.
 #[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
+struct OfAuthority {
+    by_authority: Arc<WebPkiServerVerifier>,
+    /// The certificates of `sslrootcert`. A server may have one of them itself, signed by itself.
+    listed: Vec<CertificateDer<'static>>,
+    is_any_name: bool,
+}
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for OfAuthority {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -203,8 +221,16 @@ impl ServerCertVerifier for AnyName {
     ) -> Result<ServerCertVerified, rustls::Error> {
         use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
         // The name is looked at last, so whatever else there is to find was found before.
-        match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
-            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+        let verified = if self.listed.iter().any(|listed| listed == certificate) {
+            let named = ParsedCertificate::try_from(certificate).and_then(|it| verify_server_name(&it, name));
+            named.map(|()| ServerCertVerified::assertion())
+        } else {
+            self.by_authority.verify_server_cert(certificate, between, name, ocsp, now)
+        };
+        match verified {
+            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
+                if self.is_any_name =>
+            {
                 Ok(ServerCertVerified::assertion())
             }
             outcome => outcome,
@@ -217,7 +243,7 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signature)
+        self.by_authority.verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -226,11 +252,11 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signature)
+        self.by_authority.verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.by_authority.supported_verify_schemes()
     }
 }
 
@@ -293,16 +319,22 @@ mod tests {
                 "?connect_timeout=3&application_name=x",
             ),
             ("?sslmode=verify-full", Mode::VerifyFull, ""),
+            ("?sslrootcert=system", Mode::VerifyFull, ""),
         ] {
-            let url = format!("postgres://u:p@db1,db2:5433/quipu{query}");
-            let (transport, rest) = Transport::of(&url).expect("understood");
-            assert_eq!((transport.mode, rest), (mode, format!("postgres://u:p@db1,db2:5433/quipu{left}")));
+            for base in ["postgres://u:p@db1,db2:5433/quipu", "postgres://u:p?/q@db/quipu", "postgres://db"] {
+                let (transport, rest) = Transport::of(&format!("{base}{query}")).expect("understood");
+                assert_eq!((transport.mode, rest), (mode, format!("{base}{left}")));
+            }
         }
     }
 
     #[test]
     fn what_cannot_be_had_is_explained() {
         assert!(problem("postgres://u:secret@db/quipu?sslmode=sometimes").contains("verify-full"));
+        for word in ["disable", "allow", "prefer", "require"] {
+            let told = problem(&format!("postgres://db/quipu?sslmode={word}&sslrootcert=system"));
+            assert!(told.contains("needs sslmode=verify-full"), "{told}");
+        }
         for word in ["verify-ca", "verify-ca&sslrootcert=system"] {
             assert!(problem(&format!("postgres://db/quipu?sslmode={word}")).contains("needs sslrootcert"));
         }
