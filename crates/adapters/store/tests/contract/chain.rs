@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use quipu_commit::{Changes, Commit as _, WorkQueue as _};
-use quipu_kernel::{Environment, MerchantId, Page, Timestamp};
+use quipu_kernel::{Clock as _, Environment, MerchantId, Page, SystemClock, Timestamp};
 use quipu_ledger::{Book, Chain, Chains as _, Head, LedgerReads as _, Sealed};
 use quipu_merchants::Merchants as _;
 use quipu_store::Store;
 
 use crate::{
     directory::{audit, merchant},
-    fixture::{Fixture, funded, on_both_databases},
+    fixture::{Engine, Fixture, funded, on_both_databases, run},
     sample::{MXN, adjust, after, funding, tenant},
 };
 
@@ -64,6 +64,19 @@ async fn what_is_old_enough_is_sealed_once(fixture: Fixture) {
     assert_eq!(seal_all(&store, after(1)).await, 0);
     assert_eq!(heads(&store).await, first);
     assert!(store.check().await.expect("checked").is_clean());
+}
+
+/// A node whose clock is ahead would seal before others have made their rows, which would then count as slipped in.
+#[test]
+fn nothing_is_sealed_before_its_time_by_the_servers_clock() {
+    run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = funded(&fixture, 5).await;
+        let an_hour = SystemClock.now().plus(Duration::from_hours(1));
+        let soon = an_hour.since(after(0)).as_millis().try_into().expect("a few months");
+        store.commit(funding_at(soon)).await.expect("funded");
+        assert_eq!(seal_all(&store, an_hour.plus(Duration::from_hours(1))).await, 3, "what is past");
+        assert_eq!(head_of_entries(&store).await.rows, 2);
+    });
 }
 
 async fn a_long_history_is_read_in_pieces(fixture: Fixture) {
