@@ -22,6 +22,7 @@ mod found;
 mod hints;
 mod hub;
 mod keys;
+mod language;
 mod lock;
 mod mark;
 mod migrate;

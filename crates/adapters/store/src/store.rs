@@ -25,7 +25,7 @@ use crate::{
     flights::PaymentLists,
     found::ticket_tally::Tallies,
     hub::Hub,
-    migrate, neighbours,
+    language, migrate, neighbours,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
     sessions::session,
@@ -122,6 +122,12 @@ impl Store {
     pub async fn pending_migrations(&self) -> Result<bool, OpenError> {
         let pending = self.inner.engine.read(|conn: &mut Connection| Box::pin(migrate::is_pending(conn)));
         pending.await.map_err(|fault: Fault| StoreError::from(fault).into())
+    }
+
+    /// The language of the server's messages, if it is not English, by which the store understands them.
+    pub async fn language_not_understood(&self) -> Result<Option<String>, StoreError> {
+        let asked = self.inner.engine.read(|conn: &mut Connection| Box::pin(language::not_understood(conn)));
+        asked.await.map_err(|fault: Fault| StoreError::from(fault))
     }
 
     /// Whether the database answers.

@@ -3,8 +3,8 @@
 //!
 //! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked
 //! for longer, its changes leave the lane: they get a queue, a task and a connection of their own, and wait
-//! there for the lock for `deadlines.lock`. The merchant returns to the lane after 10 seconds without a
-//! waiting change.
+//! there for the lock for `deadlines.lock`. The merchant returns to the lane once a batch of its own met no lock
+//! and nothing waits behind it, or after 10 seconds without a change.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -28,8 +28,8 @@ use crate::{
     lock::locked,
 };
 
-/// How long a merchant whose rows were locked stays aside without changes. Back in the lane it would soon
-/// delay the others again.
+/// How long a merchant stays aside without changes, if its rows were still locked at the last one. Back in the lane
+/// it would soon delay the others again.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// The queue of one merchant.
@@ -132,10 +132,9 @@ impl Asides {
             let aside = Arc::new(Aside::default());
             let _none = aside.push(job);
             self.merchants.insert(merchant, Arc::clone(&aside));
-            self.running.spawn_on(serve(aside, origin.clone(), Arc::clone(&self.hub)), runtime);
+            let serving = serve(aside, Counted::new(), origin.clone(), Arc::clone(&self.hub));
+            self.running.spawn_on(serving, runtime);
         }
-        #[expect(clippy::cast_precision_loss, reason = "there are few")]
-        metrics::gauge!("quipu_commit_asides").set(self.merchants.len() as f64);
     }
 
     /// Finishes the waiting jobs.
@@ -145,7 +144,23 @@ impl Asides {
     }
 }
 
-async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
+/// A merchant in the count of those that wait aside, in any lane.
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        metrics::gauge!("quipu_commit_asides").increment(1.0);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        metrics::gauge!("quipu_commit_asides").decrement(1.0);
+    }
+}
+
+async fn serve(aside: Arc<Aside>, _counted: Counted, origin: Origin, hub: Arc<Hub>) {
     let mut custody = Custody::none();
     let mut may_end = false;
     loop {

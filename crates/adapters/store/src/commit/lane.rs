@@ -115,9 +115,13 @@ pub(crate) async fn serve(
     let mut custody = Custody::none();
     let mut answering = Answering { under_way: None, runtime };
     let mut waiting = Vec::with_capacity(BATCH);
+    let mut counted = 0.0;
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
-        metrics::gauge!("quipu_commit_waiting").set(queue.len() as f64);
+        let left = queue.len() as f64;
+        // All lanes add to one number.
+        metrics::gauge!("quipu_commit_waiting").increment(left - counted);
+        counted = left;
         let mut jobs = Vec::with_capacity(waiting.len());
         let (mut writes, mut alone, mut closing) = (Vec::new(), Vec::new(), None);
         for work in waiting.drain(..) {
