@@ -1,7 +1,7 @@
 //! Lines of the audit log.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{Page, Timestamp};
+use quipu_kernel::{MerchantId, Page, Timestamp};
 use quipu_merchants::{AuditFilter, AuditRecord};
 
 use crate::{
@@ -20,6 +20,22 @@ pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result
     let line = AuditRecord { at: record.at.max(sealed_until), ..record.clone() };
     either!(conn, execute, One::of(&line), Many::of(std::iter::once(&line)))?;
     Ok(())
+}
+
+/// Writes a line that is the merchant's newest, in a transaction that has locked the merchant. Of two changes that
+/// waited for each other the later one has the later line, whoever asked first.
+pub(super) async fn write_newest(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    record: AuditRecord,
+) -> Result<(), Fault> {
+    let newest = audit_log::table
+        .filter(audit_log::merchant_id.eq(merchant.0))
+        .order(audit_log::at.desc())
+        .select(audit_log::at)
+        .limit(1);
+    let after = first!(conn, i64, newest)?.map_or(record.at, |newest| Timestamp::from_millis(newest + 1));
+    write(conn, &AuditRecord { at: record.at.max(after), ..record }).await
 }
 
 /// A page of lines, newest first, and the number of all that pass the filter.

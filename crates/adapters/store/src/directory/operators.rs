@@ -106,7 +106,9 @@ pub(super) async fn revoke(
     // One who leaves before would leave nobody behind.
     let others = others.filter(|it| it.outlasts(operator));
     if is_admin(&operator) && others.count() == 0 {
-        return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
+        return Err(DirectoryError::Conflict(
+            "the last admin cannot be revoked: no other admin's token lasts as long",
+        ));
     }
     let revoke = diesel::update(operators::table.find(operator_id));
     execute!(conn, revoke.set(operators::revoked_at.eq(at.millis()))).map_err(Fault::from)?;

@@ -68,7 +68,7 @@ impl PageStore for Store {
                     .map_err(Fault::from)?;
             }
             let audit = AuditRecord { before: MerchantPage::audited(before.as_ref()), ..audit };
-            Ok(audit::write(conn, &audit).await?)
+            Ok(audit::write_newest(conn, merchant, audit).await?)
         }));
         written.await
     }

@@ -295,7 +295,7 @@ impl Routing for Store {
         let write = self.write(query!(|conn| {
             let before = routes::replace(conn, merchant, &routes).await?;
             let audit = AuditRecord { before: to_value(&before)?, ..audit };
-            audit::write(conn, &audit).await?;
+            audit::write_newest(conn, merchant, audit).await?;
             Ok(())
         }));
         write.await

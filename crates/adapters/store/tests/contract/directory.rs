@@ -31,6 +31,15 @@ on_every_store! {
     unknown_merchants_are_not_found,
 }
 
+/// What waits in transactions.
+mod databases {
+    use super::the_newest_line_tells_of_the_last_change;
+
+    crate::fixture::on_both_databases! {
+        the_newest_line_tells_of_the_last_change,
+    }
+}
+
 pub(crate) fn audit(action: &str) -> AuditRecord {
     AuditRecord {
         id: uuid::Uuid::now_v7().to_string(),
@@ -256,6 +265,18 @@ async fn routes_are_replaced_whole(fixture: Fixture) {
     let refused = store.replace_routes(MerchantId(1), twice, audit("routes.replace")).await;
     assert!(matches!(refused, Err(DirectoryError::Conflict(_))));
     assert_eq!(store.routes(MerchantId(1)).await.expect("read").len(), 3);
+}
+
+async fn the_newest_line_tells_of_the_last_change(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    // Whoever asked first may come last.
+    for number in (0..8).rev() {
+        let line = audit("routes.replace");
+        let line = AuditRecord { at: after(number), after: json!(number), ..line };
+        store.replace_routes(MerchantId(1), Route::of_new_merchant(), line).await.expect("replaced");
+    }
+    let told = lines(&store, "routes.replace").await;
+    assert_eq!(told, (0..8).map(Value::from).collect::<Vec<_>>());
 }
 
 async fn a_number_names_one_beneficiary_of_one_tenant(fixture: Fixture) {

@@ -108,7 +108,9 @@ impl Staff for MemoryDirectory {
         let others = rows.operators.iter().filter(staying).filter(|it| it.operator_id != operator_id).count();
         let found = &mut rows.operators[place];
         if is_admin(found) && others == 0 {
-            return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
+            return Err(DirectoryError::Conflict(
+                "the last admin cannot be revoked: no other admin's token lasts as long",
+            ));
         }
         if revoke(&mut found.revoked_at, at) {
             rows.audit.push(audit);
