@@ -36,8 +36,6 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
     for (merchant, environment) in load!(conn, (i64, String), tenants)? {
         compare(conn, merchant, &environment, &mut found).await?;
     }
-    found.unreadable.truncate(LISTED);
-    found.contradicting.truncate(LISTED);
     found.unreadable.append(&mut found.contradicting);
     Ok(found.unreadable)
 }
@@ -49,7 +47,7 @@ async fn compare(
     found: &mut Found,
 ) -> Result<(), Fault> {
     let mut last = String::new();
-    while found.unreadable.len() + found.contradicting.len() < LISTED {
+    while found.unreadable.len() < LISTED || found.contradicting.len() < LISTED {
         let chunk = payments::table
             .filter(payments::merchant_id.eq(merchant))
             .filter(payments::environment.eq(environment))
@@ -75,6 +73,8 @@ async fn compare(
             ));
         let told = load!(conn, EventRow, told)?;
         judge(rows, &told, &format!("{merchant}/{environment}"), found);
+        found.unreadable.truncate(LISTED);
+        found.contradicting.truncate(LISTED);
         last = upto;
     }
     Ok(())
