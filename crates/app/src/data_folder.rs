@@ -5,6 +5,7 @@ use std::{
     io::Write,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
@@ -94,8 +95,16 @@ impl ServingLock {
     }
 }
 
+/// Locks a file. The system frees the locks of a process that was killed a moment after its end is seen.
 fn locked(file: File, database: &Path) -> Result<File> {
-    match file.try_lock() {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let begun = Instant::now();
+    let mut lock = file.try_lock();
+    while matches!(lock, Err(TryLockError::WouldBlock)) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+        lock = file.try_lock();
+    }
+    match lock {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!(
             "another `quipu serve` uses the database {}; an embedded database serves one process \

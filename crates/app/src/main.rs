@@ -18,6 +18,7 @@ mod signals;
 mod standard_error;
 mod standard_output;
 mod stop_signal;
+mod stopping;
 mod traces;
 mod wire;
 mod workers;

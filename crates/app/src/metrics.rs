@@ -167,16 +167,19 @@ struct Scraped {
     clock: Arc<dyn Clock>,
 }
 
+/// A listener for metrics.
+pub(crate) fn listener(address: SocketAddr) -> Result<TcpListener> {
+    listen(address).with_context(|| format!("metrics_listen: {address} cannot be listened on"))
+}
+
 impl Metrics {
-    pub(crate) fn bind(
-        address: SocketAddr,
+    pub(crate) fn over(
+        listener: TcpListener,
         collected: Collected,
         queue: Arc<dyn WorkQueue>,
         deliveries: Arc<dyn DeliveryQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let listener =
-            listen(address).with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
         Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, deliveries, clock }) })
     }

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_configuration::{LogFormat, Settings};
 use quipu_delivery::Dispatcher;
-use quipu_http::{HttpSettings, KeyUses, Server, Services, Stop, Webhooks};
+use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_signing::Keyring;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
@@ -30,7 +30,7 @@ use crate::{
     runtimes::{self, Runtimes, cores},
     signals::Signals,
     standard_output,
-    stop_signal::StopSignal,
+    stopping::serve_until,
     traces::{self, Traces},
     wire::{self, Delivering, Foundation, UseCases},
     workers::{Alert, Beat, ExpiredKeys, OldDeliveries, PATIENCE, Seal, Settle, Tend, Watched, Workers},
@@ -78,6 +78,13 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         wire::verify_master_key(&foundation).await?;
         for warning in warnings(settings) {
             tracing::warn!("{warning}");
+        }
+        if let Some(language) = foundation.store.language_not_understood().await? {
+            tracing::warn!(
+                language,
+                "the messages of the database are not in English: while a merchant's rows are locked, others wait too; \
+                 run `ALTER ROLE … SET lc_messages = 'C'` for the gateway's role, as a superuser"
+            );
         }
         if embedded.is_some() {
             // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
@@ -135,24 +142,23 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
     Ok(())
 }
 
-/// Binds the address of metrics. In production the process does not start without them; a demo does if the
-/// usual port is taken.
+/// Binds the address of metrics. If its port is taken, a process in production does not start; a demo takes another.
 fn bind_metrics(
     settings: &Settings,
     foundation: &Foundation,
     collected: Collected,
     dev: bool,
-) -> Result<Option<Metrics>> {
-    let (queue, deliveries) = (foundation.queue(), foundation.deliveries());
-    let clock = Arc::clone(&foundation.clock);
-    match Metrics::bind(settings.metrics_listen, collected, queue, deliveries, clock) {
-        Ok(metrics) => Ok(Some(metrics)),
+) -> Result<Metrics> {
+    let address = settings.metrics_listen;
+    let listener = match metrics::listener(address) {
         Err(error) if dev => {
-            tracing::warn!("{error:#}; metrics are not served");
-            Ok(None)
+            tracing::warn!("{error:#}; metrics are served on another port");
+            metrics::listener((address.ip(), 0).into())?
         }
-        Err(error) => Err(error),
-    }
+        bound => bound?,
+    };
+    let (queue, deliveries) = (foundation.queue(), foundation.deliveries());
+    Metrics::over(listener, collected, queue, deliveries, Arc::clone(&foundation.clock))
 }
 
 /// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
@@ -177,7 +183,7 @@ async fn serve(
     settings: &Settings,
     folder: &DataFolder,
     foundation: Foundation,
-    metrics: Option<Metrics>,
+    metrics: Metrics,
     shares: &Descriptors,
     dev: bool,
 ) -> Result<ExitCode> {
@@ -234,26 +240,6 @@ async fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until the server fails or the stop is given, and then lets the calls in progress end. Returns whether some of
-/// them were cut off, because they were not over after `patience`.
-async fn serve_until(mut stop: StopSignal, mut serving: Server, patience: Duration) -> bool {
-    let handle = serving.handle();
-    let mut is_cut_off = false;
-    let ended = tokio::select! {
-        ended = &mut serving => ended,
-        () = stop.given() => {
-            let begun = tokio::time::Instant::now();
-            let ended = tokio::join!(serving, handle.stop(true)).0;
-            is_cut_off = begun.elapsed() >= patience;
-            ended
-        }
-    };
-    if let Err(error) = ended {
-        tracing::error!(%error, "the server failed");
-    }
-    is_cut_off
-}
-
 /// Prints the message of a demo. It is no failure if nobody reads it: the file says the same.
 fn print_message(message: &str) {
     if let Err(error) = standard_output::write(message) {
@@ -292,7 +278,7 @@ fn start_workers(
     use_cases: &UseCases,
     tickets: &Arc<TicketOffice>,
     dispatcher: Dispatcher,
-    metrics: Option<Metrics>,
+    metrics: Metrics,
     settings: &Settings,
 ) -> Workers {
     let mut workers = Workers::new();
@@ -322,9 +308,7 @@ fn start_workers(
     let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
     workers.start(|stop| seal.run(stop));
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
-    if let Some(metrics) = metrics {
-        workers.start(|stop| metrics.run(stop));
-    }
+    workers.start(|stop| metrics.run(stop));
     workers
 }
 

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use quipu_tests::{
-    Database, Gateway, Setup,
+    Database, Gateway,
     draft::{self, steered},
     on_both_databases,
 };
@@ -154,13 +154,14 @@ async fn the_shell_resolves_receipts(database: Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shell_says_how_to_repeat_what_may_have_happened() {
-    let gateway = Setup::new(Database::Postgres).set("DEADLINES__CALL", "1s").start().await;
+    let gateway = Gateway::start(Database::Postgres).await;
     let merchant = gateway.merchant().await;
     let id = merchant.id.to_string();
     let url = deaf_after_the_commit(gateway.postgres_url().expect("PostgreSQL")).await;
     let adjust = ["merchant", "adjust", &id, "--environment", "test", "--currency", "MXN", "--amount", "7"];
     let adjust = [&adjust[..], &["--reason", "a gift"]].concat();
-    let told = gateway.run_under(&[("QUIPU__DATABASE_URL", &url)], &adjust);
+    let impatient = [("QUIPU__DATABASE_URL", url.as_str()), ("QUIPU__DEADLINES__CALL", "1s")];
+    let told = gateway.run_under(&impatient, &adjust);
     assert_eq!(told.status, Some(2), "{}", told.stdout);
     let key = told.stderr.split_once("The outcome is unknown. Repeat the command with --key ");
     let key = key.unwrap_or_else(|| panic!("{}", told.stderr)).1;
