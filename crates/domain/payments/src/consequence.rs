@@ -76,9 +76,6 @@ impl Consequence {
 
 /// Why amount or currency of the event do not match the terms of the payment.
 fn mismatch(payment: &Payment, event: &RailEvent) -> Option<ParkReason> {
-    if event.kind == RailEventKind::Failed {
-        return None;
-    }
     let terms = payment.terms();
     if event.currency.is_some_and(|currency| currency != terms.currency) {
         return Some(ParkReason::CurrencyMismatch);

@@ -168,12 +168,12 @@ impl Model {
             (true, Done, Processing | Expired | Cancelled) => &[Completed],
             (true, Done, Completed | PartialRefund | Refunded) => &[],
             (true, Lost, Processing) => &[Failed],
-            (true, Lost, Failed | Expired | Cancelled) => return,
+            (true, Lost, Failed | Expired | Cancelled) => &[],
             (false, Done, Pending) => &[Processing, Completed],
             (false, Done, Processing) => &[Completed],
             (false, Done, Completed | Refunded) => &[],
             (false, Lost, Pending | Processing) => &[Failed],
-            (false, Lost, Failed | Cancelled | Expired | Refunded) => return,
+            (false, Lost, Failed | Cancelled | Expired | Refunded) => &[],
             (false, Back, Processing) => &[Completed, Refunded],
             (false, Back, Completed) => &[Refunded],
             (false, Back, Refunded) => &[],
@@ -182,7 +182,7 @@ impl Model {
         // Once a person has accepted another amount, that is the one that the bank may repeat.
         let told = if right { self.amount() } else { self.amount() - 1 };
         let fits = told == self.received.unwrap_or(self.amount());
-        if kind != Lost && !fits {
+        if !fits {
             return self.parked.push((name.to_owned(), kind == Done));
         }
         for status in moves {

@@ -7,13 +7,16 @@ use quipu_payments::{
     Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
     RedirectScheme, Submission,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::client::Reply;
 
 /// The most characters of a provider's code; longer text is cut off.
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
+/// The most characters of a text that is shown to a payer, of which addresses are the longest.
+const MOST_SHOWN: usize = 2_048;
 
 /// The body of `POST {rail}/instructions` and `POST {rail}/payouts`.
 #[derive(Serialize)]
@@ -80,7 +83,7 @@ impl<'a> Order<'a> {
 
 #[derive(Deserialize)]
 struct InstructionsAnswer {
-    instructions: Option<Instructions>,
+    instructions: Option<Value>,
     status: Option<String>,
     code: Option<String>,
     message: Option<String>,
@@ -91,6 +94,7 @@ struct PayoutAnswer {
     status: String,
     code: Option<String>,
     message: Option<String>,
+    #[serde(default, deserialize_with = "text_if_it_is_one")]
     provider_reference: Option<String>,
 }
 
@@ -99,9 +103,16 @@ struct StatusAnswer {
     status: String,
     amount: Option<i64>,
     currency: Option<Currency>,
+    #[serde(default, deserialize_with = "text_if_it_is_one")]
     provider_reference: Option<String>,
     code: Option<String>,
     message: Option<String>,
+}
+
+/// Nothing depends on this text, so another form of it spoils no answer.
+fn text_if_it_is_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let given = Value::deserialize(deserializer)?;
+    Ok(if let Value::String(text) = given { Some(text) } else { None })
 }
 
 /// Reads the answer to an instructions order; `None` if it could not be understood. The amount and currency
@@ -111,7 +122,8 @@ pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> O
     if answer.status.as_deref() == Some("rejected") {
         return Some(Instructed::Rejected(rejection(answer.code, answer.message)));
     }
-    let mut instructions = answer.instructions.filter(|_| reply.status.is_success())?;
+    let given = answer.instructions.filter(|_| reply.status.is_success())?;
+    let mut instructions: Instructions = serde_json::from_value(shown(given)).ok()?;
     if let Some(details) = &mut instructions.bank_details {
         details.amount = amount.to_string();
         details.currency = currency;
@@ -201,6 +213,15 @@ fn short(text: Option<String>) -> Option<String> {
     clipped(text, 140)
 }
 
+/// Instructions with each of their texts as it may be shown to a payer.
+fn shown(given: Value) -> Value {
+    match given {
+        Value::String(text) => Value::String(clipped(Some(text), MOST_SHOWN).unwrap_or_default()),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, shown(value))).collect(),
+        other => other,
+    }
+}
+
 /// A provider's text as it is kept: printable characters only, cut to `most`.
 fn clipped(text: Option<String>, most: usize) -> Option<String> {
     let text: String = text?.chars().filter(|c| !c.is_control()).take(most).collect();
@@ -210,7 +231,7 @@ fn clipped(text: Option<String>, most: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use quipu_payments::{Failure, Terms};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::samples::Sample;
@@ -311,10 +332,24 @@ mod tests {
     }
 
     #[test]
+    fn an_odd_reference_spoils_no_answer() {
+        let accepted = json!({"status": "accepted", "provider_reference": 7});
+        assert_eq!(
+            submitted(&reply(200, &accepted)),
+            Some(Submission::Accepted { provider_reference: None })
+        );
+        for odd in [json!(7), json!({}), Value::Null] {
+            let completed =
+                json!({"status": "completed", "amount": 5, "currency": "MXN", "provider_reference": odd});
+            assert!(matches!(standing(&reply(200, &completed)), Some(RailStatus::Completed(_))), "{odd}");
+        }
+    }
+
+    #[test]
     fn a_payer_is_shown_the_amount_of_the_payment() {
         let body = json!({"instructions": {"bank_details": {
             "amount": "5", "purpose": "pay_1", "currency": "USD", "bank_name": "ACME", "swift_code": null,
-            "account_holder": "ACME", "account_number": "646180157000000004",
+            "account_holder": "A\u{0}C\nME", "account_number": "646180157000000004",
         }}});
         let amount = Amount::new(70_000).expect("in range");
         let Some(Instructed::Given(instructions)) = instructed(&reply(200, &body), amount, Currency::MXN)
@@ -323,6 +358,7 @@ mod tests {
         };
         let details = instructions.bank_details.expect("an account");
         assert_eq!((details.amount.as_str(), details.currency), ("70000", Currency::MXN));
+        assert_eq!(details.account_holder, "ACME");
     }
 
     #[test]
