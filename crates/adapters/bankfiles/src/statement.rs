@@ -114,6 +114,12 @@ impl Statement {
             (Some(detail), _) => detail.take_detail(place, text),
             (None, Some(entry)) => entry.take_entry(place, text),
             (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => self.id = short(text),
+            (None, None) if place.is_at("StmtPgntn/PgNb") || place.is_at("NtfctnPgntn/PgNb") => {
+                // The pages of a statement have one name, and each counts its entries anew.
+                if text != "1" {
+                    self.id = format!("{}/{}", self.id, short(text));
+                }
+            }
             (None, None) if place.is_at("Acct/Id/IBAN") || place.is_at("Acct/Id/Othr/Id") => {
                 self.account = short(text);
             }
@@ -216,6 +222,9 @@ impl Movement {
             self.is_return |= text == "true" || text == "1";
         } else if place.is_at("Ntry/Sts") || place.is_at("Ntry/Sts/Cd") {
             self.status = Some(text.to_owned());
+        } else if place.is_at("Ntry/Sts/Prtry") {
+            // A bank's own word, which says nothing of booking, whatever it is.
+            self.status = Some(String::new());
         } else if place.is_at("Ntry/AcctSvcrRef") {
             self.take_reference(text);
         } else if place.is_at("BookgDt/Dt") || place.is_at("BookgDt/DtTm") {
@@ -226,7 +235,7 @@ impl Movement {
     }
 
     fn take_detail(&mut self, place: &Place, text: &str) {
-        const NAMES: [&str; 9] = [
+        const NAMES: [&str; 11] = [
             "Refs/EndToEndId",
             "Refs/InstrId",
             "Refs/TxId",
@@ -234,6 +243,8 @@ impl Movement {
             "Refs/ClrSysRef",
             "RmtInf/Ustrd",
             "CdtrRefInf/Ref",
+            "RfrdDocInf/Nb",
+            "Strd/AddtlRmtInf",
             "TxDtls/AddtlTxInf",
             "Refs/Prtry/Ref",
         ];

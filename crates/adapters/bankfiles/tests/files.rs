@@ -274,6 +274,45 @@ fn a_statement_gives_its_movements_the_same_references_alone_and_behind_another(
 }
 
 #[test]
+fn the_pages_of_a_statement_name_their_movements_apart() {
+    let plain = STATEMENT.replace("<AcctSvcrRef>R1</AcctSvcrRef>", "");
+    let page = |number: u32| {
+        let pages =
+            format!("<Id>S1</Id><StmtPgntn><PgNb>{number}</PgNb><LastPgInd>false</LastPgInd></StmtPgntn>");
+        let file = plain.replace("<Id>S1</Id>", &pages);
+        assert_valid(file.as_bytes(), "camt.053.001.08");
+        read(&file).expect("a statement").remove(0).reference
+    };
+    let (first, second) = (page(1), page(2));
+    assert_eq!(first, read(&plain).expect("a statement")[0].reference, "the first is like a whole one");
+    assert!(second.starts_with("S1/2#1/0/") && second != first, "{second}");
+}
+
+#[test]
+fn an_entry_with_a_banks_own_status_is_passed_over() {
+    for own in ["X", "BOOK"] {
+        let own = format!("<Sts><Prtry>{own}</Prtry></Sts>");
+        let file = STATEMENT.replace("<Sts><Cd>PDNG</Cd></Sts>", &own);
+        assert_valid(file.as_bytes(), "camt.053.001.08");
+        assert_eq!(read(&file).expect("a statement"), read(STATEMENT).expect("a statement"));
+    }
+}
+
+#[test]
+fn structured_texts_count_too() {
+    for (structured, text) in [
+        ("<RfrdDocInf><Nb>order-7</Nb></RfrdDocInf>", "order-7"),
+        ("<CdtrRefInf><Ref>order-8</Ref></CdtrRefInf>", "order-8"),
+        ("<AddtlRmtInf>order-9</AddtlRmtInf>", "order-9"),
+    ] {
+        let file =
+            STATEMENT.replace("</Ustrd></RmtInf>", &format!("</Ustrd><Strd>{structured}</Strd></RmtInf>"));
+        assert_valid(file.as_bytes(), "camt.053.001.08");
+        assert!(read(&file).expect("a statement")[0].texts.contains(&text.to_owned()), "{structured}");
+    }
+}
+
+#[test]
 fn a_text_of_the_entry_counts_for_its_only_detail() {
     let file = STATEMENT.replace("<RmtInf>", "<AddtlTxInf>none</AddtlTxInf><RmtInf>").replace(
         "</NtryDtls></Ntry>\n<Ntry><Amt Ccy=\"MXN\">5.00",
