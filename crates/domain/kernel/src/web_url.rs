@@ -4,9 +4,11 @@ use url::Url;
 
 /// Whether `text` is an absolute `http` or `https` URL with a host.
 pub fn is_web_url(text: &str) -> bool {
-    // The parser repairs what browsers repair (`http:/x`, blanks around it); a stored URL should need no repair.
+    // The parser repairs what browsers repair (`http:/x`, `http:///x`, `\` for `/`, blanks around it); a stored URL
+    // should need no repair.
     let scheme_end = text.find("://").unwrap_or(0);
-    let plain = !text.chars().any(char::is_whitespace);
+    let plain =
+        !text.chars().any(|c| c.is_whitespace() || c == '\\') && !text[scheme_end..].starts_with(":///");
     let scheme = &text[..scheme_end];
     let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     plain && web && Url::parse(text).is_ok_and(|url| url.has_host())
@@ -41,7 +43,9 @@ mod tests {
             "example.com",
             "http:example.com",
             "http://",
-            "https:///x y",
+            "https:///x",
+            "http:////x",
+            "https://x.co\\y",
             "ftp://example.com",
             " http://a.b",
         ] {

@@ -4,7 +4,12 @@
 /// 5322, 3.4.1), an `@`, and a domain with a dot. Whether the address exists is not checked.
 pub(crate) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '@';
+    // Outside ASCII (RFC 6531) letters and their marks, but nothing that is not seen.
+    let plain = |c: char| match c {
+        '.' => true,
+        _ if c.is_ascii() => c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c),
+        _ => !c.is_whitespace() && !c.is_control() && !is_invisible(c),
+    };
     let label = |label: &str| {
         let inner = |c: char| c.is_alphanumeric() || c == '-';
         !label.is_empty() && label.chars().all(inner) && !label.starts_with('-') && !label.ends_with('-')
@@ -13,6 +18,13 @@ pub(crate) fn is_email(text: &str) -> bool {
         && local.split('.').all(|atom| !atom.is_empty())
         && domain.contains('.')
         && domain.split('.').all(label)
+        // Else it would be a number of an address (RFC 3696, section 2).
+        && !domain.ends_with(|last: char| last.is_ascii_digit())
+}
+
+/// Whether a character takes no place: marks of direction, joiners and the like.
+const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -30,6 +42,17 @@ mod tests {
             assert!(!is_email(text), "{text}");
         }
         for text in [".ana@example.com", "ana.@example.com", "a..b@example.com"] {
+            assert!(!is_email(text), "{text}");
+        }
+        for text in [
+            "a,b@x.co",
+            "<ana>@x.co",
+            "mailto:a@x.co",
+            "a\"b@x.co",
+            "(a)@x.co",
+            "a@1.2.3.4",
+            "a\u{200b}@x.co",
+        ] {
             assert!(!is_email(text), "{text}");
         }
         for text in ["ana@example..com", "ana@-x.com", "ana@exa mple.com", "ana@example.com."] {
