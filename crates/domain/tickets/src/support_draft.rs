@@ -38,7 +38,9 @@ impl MoveDraft {
         if summary.is_some() && !ends {
             problems.add("resolution_summary", "is only for status resolved, closed or canceled");
         }
-        let draft = status.map(|status| Self { status, resolution_summary: summary.map(str::to_owned) });
+        // An empty text says nothing.
+        let summary = summary.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let draft = status.map(|status| Self { status, resolution_summary: summary });
         whole(draft, problems)
     }
 }

@@ -71,7 +71,8 @@ impl TicketOffice {
     ) -> Result<Option<Thumbnail>, TicketError> {
         let failed = |refused: FileRefused| TicketError::Files(refused.to_string());
         let mut outgoing = match self.ports.files.open(&stored.object).await {
-            Err(FileRefused::NotArrived) => return Ok(None),
+            // A bucket may not have a copy everywhere at once.
+            Err(FileRefused::NotArrived) if attempts >= THUMBNAIL_ATTEMPTS => return Ok(None),
             other => other.map_err(failed)?,
         };
         let mut picture = Vec::new();

@@ -118,7 +118,10 @@ fn closing_may_say_something() {
 
 #[test]
 fn support_says_where_to_and_what_it_found() {
-    assert!(MoveDraft::parse(&json!({"status": "resolved", "resolution_summary": "sent"})).is_ok());
+    for (given, taken) in [("sent", Some("sent")), ("", None), (" ", None)] {
+        let draft = MoveDraft::parse(&json!({"status": "resolved", "resolution_summary": given}));
+        assert_eq!(draft.expect("valid").resolution_summary.as_deref(), taken);
+    }
     assert_eq!(problems(MoveDraft::parse(&json!({}))), ["status is required"]);
     assert_eq!(
         problems(MoveDraft::parse(&json!({"status": "on_hold", "resolution_summary": "x"}))),
