@@ -87,9 +87,9 @@ struct Shared {
 }
 
 impl RedisLimiter {
-    /// How long a check waits for Redis in production: many times a usual answer, and too short for a payer
-    /// to notice.
-    pub const PATIENCE: Duration = Duration::from_millis(50);
+    /// How long a check waits for Redis in production: many times a usual answer, also of a
+    /// machine under load, and short for a payer.
+    pub const PATIENCE: Duration = Duration::from_millis(250);
 
     /// Connects to Redis, or begins without it if one of its first answers takes longer than a second, and
     /// keeps trying. Other nodes get some seconds if Redis may not know yet what they allowed. A check waits
