@@ -338,8 +338,7 @@ impl AsyncWrite for Guarded {
             this.stall.pause(Instant::now());
         }
         let was_clean = std::mem::replace(&mut this.is_clean, true);
-        let is_next_let_in = this.is_held && this.is_free();
-        this.is_held &= !is_next_let_in;
+        let is_next_let_in = this.is_free() && std::mem::take(&mut this.is_held);
         // The next read closes the connection; the web server has noted by then that the answer is written.
         let is_over = this.give_way(context).is_err() && !was_clean;
         if is_next_let_in || is_over {

@@ -193,7 +193,10 @@ fn refused_statuses(row: &RouteRow, operation: &Operation) -> BTreeSet<u16> {
     let mut statuses: BTreeSet<_> = operation.refuses.iter().map(|code| code.status()).collect();
     let mut add = |codes: &[ErrorCode]| statuses.extend(codes.iter().map(|code| code.status()));
     add(&[ErrorCode::InternalError, ErrorCode::Overloaded]);
-    if row.method() != "GET" && !operation.changes_nothing {
+    // Every signed call commits its nonce.
+    let commits =
+        matches!(row.access, Access::Signed(..)) || row.method() != "GET" && !operation.changes_nothing;
+    if commits {
         add(&[ErrorCode::PaymentCreateOutcomeUnknown]);
     }
     if !operation.parameters.is_empty() || operation.body.is_some() || row.path().contains('{') {
