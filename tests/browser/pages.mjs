@@ -156,17 +156,6 @@ test('a page whose stream has fallen silent asks anew after a while, and when so
   await Promise.all([left, found].map((page) => page.context().close()));
 });
 
-test('a code to be scanned stays black on white in forced colours, and a printed page keeps its deadline', async () => {
-  const payment = await gateway.create({ currency: 'ARS', method: 'cash' });
-  const page = await visit(payment.payment_page_url, { forcedColors: 'active', colorScheme: 'dark' });
-  const ground = () => page.locator('.code').evaluate((code) => getComputedStyle(code).backgroundColor);
-  assert.equal(await ground(), 'rgb(255, 255, 255)');
-  await page.emulateMedia({ media: 'print' });
-  assert.ok(await page.locator('.clock .until').isVisible());
-  assert.ok(await page.locator('.clock .left').isHidden());
-  await done(page);
-});
-
 test('without JavaScript the page says the same and asks the browser to load it again', async () => {
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
   const page = await visit(payment.payment_page_url, { javaScriptEnabled: false });

@@ -5,16 +5,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { axeOf, launch } from './browser.mjs';
 import { serve } from './gallery_pages.mjs';
 
 const example = process.env.QUIPU_GALLERY ?? path.join(path.dirname(process.env.QUIPU_BIN), 'examples', 'gallery');
+let folder, gallery, browser;
+
+before(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'quipu-gallery-'));
+  execFileSync(example, [folder]);
+  [gallery, browser] = await Promise.all([serve(folder), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  gallery?.close();
+  rmSync(folder, { recursive: true });
+});
 
 test('each method and state: nothing is cut off, and axe-core finds nothing, in light and dark mode', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'quipu-gallery-'));
-  execFileSync(example, [folder]);
-  const [gallery, browser] = await Promise.all([serve(folder), launch()]);
   const page = await browser.newPage({ reducedMotion: 'reduce' });
   const found = [];
   let seen = '';
@@ -34,10 +43,21 @@ test('each method and state: nothing is cut off, and axe-core finds nothing, in 
     }
   }
   assert.deepEqual(found, []);
-  for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'accent-yellow', 'form']) {
+  for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'accent-yellow', 'form', 'form-too-late']) {
     assert.ok(names.includes(`${state}.en.html`), state);
   }
-  await browser.close();
-  gallery.close();
-  rmSync(folder, { recursive: true });
+  await page.close();
+});
+
+test('a code to be scanned stays black on white in forced colours, and a printed page keeps its deadline', async () => {
+  const page = await browser.newPage({ forcedColors: 'active', colorScheme: 'dark' });
+  for (const name of ['pay-cash', 'pay-crypto']) {
+    await page.goto(`${gallery.base}/${name}.en.html`);
+    const ground = await page.locator('.code').evaluate((code) => getComputedStyle(code).backgroundColor);
+    assert.equal(ground, 'rgb(255, 255, 255)', name);
+  }
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('.clock .until').isVisible());
+  assert.ok(await page.locator('.clock .left').isHidden());
+  await page.close();
 });

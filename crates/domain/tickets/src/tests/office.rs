@@ -300,7 +300,10 @@ fn a_thumbnail_is_made_beside_its_picture_and_given_up_after_five_attempts() {
     *locked(&bed.thumbnails.fails) = false;
     let lost = said();
     bed.files.shelf().objects.clear();
-    attend(&bed, Queue::THUMBNAILS);
+    let claimed = bed.claimed(Queue::THUMBNAILS).remove(0);
+    let early = WorkInHand { attempts: 4, ..claimed.clone() };
+    assert!(matches!(now(bed.office.attend(&early)), Err(TicketError::Files(_))), "a bucket may learn of it");
+    now(bed.office.attend(&WorkInHand { attempts: 5, ..claimed })).expect("given up");
     assert_eq!(bed.due(Queue::THUMBNAILS, lost.as_str()), None, "there is nothing to make one of");
 }
 
