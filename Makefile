@@ -27,10 +27,8 @@ test: ## Formatting, lints, every test on both databases, docs; installs and sta
 soak: ## The long forms of the tests: kills, faults, histories; EFFORT, FAULTS, RUNS and SEED say how long
 	TMPDIR=/var/tmp tests/bed/with-servers.sh --durable tests/bed/soak.sh
 
-simulate: RUNS ?= 1000000000
-simulate: SEED ?= 1
 simulate: ## Simulated merchants, banks and nodes in memory, until an invariant is broken; RUNS, SEED and FAULT choose them
-	cargo run --release --locked -p quipu-simulation -- $(SEED) $(RUNS) $(FAULT)
+	cargo run --release --locked -p quipu-simulation -- $${SEED:-1} $${RUNS:-1000000000} $$FAULT
 
 fuzz: ## Fuzz every parser of untrusted input, TIME (60) seconds each; READER chooses one
 	tests/bed/fuzz.sh
