@@ -23,7 +23,8 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
         apply(&call, &adjustment, audit, None).await?;
         return kept_answer::send(Answered { answer, replayed: false });
     };
-    // Another body under a used key is one, also if it cannot be read.
+    call.body().await?;
+    // Another body under a used key is one, also if it cannot be parsed.
     let parsed = call.json().await.and_then(|body| Ok(Adjustment::parse(merchant, &body)?));
     let tenant = parsed.as_ref().map_or(Tenant::new(merchant, Environment::Test), |it| it.tenant);
     let keyed = keyed_call::attempt(&call, tenant, StaffCall::Adjust(merchant), &key).await?;
