@@ -148,7 +148,7 @@ test('a page whose stream has fallen silent asks anew after a while, and when so
     return page;
   };
   const left = await silent();
-  await left.clock.fastForward(60_000);
+  await left.clock.fastForward(70_000);
   await turnsTo(left, 'Payment received');
   const found = await silent();
   await found.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use quipu_tests::{Database, Gateway, Setup, draft, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpSocket, TcpStream},
@@ -64,14 +64,21 @@ async fn nor_out_of_a_process_with_fewer_descriptors_than_it_needs_which_says_so
 }
 
 async fn silent_clients_keep_nobody_out(gateway: &Gateway) {
-    for addresses in [1, 30] {
+    let key = gateway.merchant().await.issue(&json!({})).await["key"].as_str().expect("a key").to_owned();
+    let in_a_body = format!(
+        "POST /api/v1/payments HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Length: 9\r\n\r\n{{"
+    );
+    for (addresses, sent) in [(1, ""), (30, ""), (30, in_a_body.as_str())] {
         let mut silent = Vec::new();
         for last in (10..10 + addresses).cycle().take(300) {
-            silent.push(connect(gateway, last).await.expect("a connection"));
+            let mut stream = connect(gateway, last).await.expect("a connection");
+            // One that got no place may be closed by now.
+            let _written = stream.write_all(sent.as_bytes()).await;
+            silent.push(stream);
         }
         let begun = Instant::now();
         while !is_served(gateway).await {
-            assert!(begun.elapsed() < SOON, "nobody makes room for another among {addresses}");
+            assert!(begun.elapsed() < SOON, "nobody of {addresses} who say {sent:?} makes room for another");
         }
         drop(silent);
     }

@@ -49,7 +49,7 @@ const GAUGES: [(&str, &str); 13] = [
     ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
     ("quipu_webhook_deliveries_in_memory", "Deliveries that wait in this process for a place"),
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
-    ("quipu_commit_asides", "Merchants of a lane who wait for somebody's lock"),
+    ("quipu_commit_asides", "Merchants who wait for somebody's lock beside the others"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),

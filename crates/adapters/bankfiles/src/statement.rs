@@ -49,6 +49,8 @@ fn is_statement(place: &Place) -> bool {
 #[derive(Default)]
 struct Statement {
     number: usize,
+    /// The page of the message, unless it is the first.
+    page: Option<String>,
     id: String,
     account: String,
     /// Entries of the file so far, by which problems are told.
@@ -113,9 +115,15 @@ impl Statement {
         match (&mut self.detail, &mut self.entry) {
             (Some(detail), _) => detail.take_detail(place, text),
             (None, Some(entry)) => entry.take_entry(place, text),
-            (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => self.id = short(text),
+            // The pages of a statement have one name, and each counts its entries anew.
+            (None, None) if place.is_at("MsgPgntn/PgNb") => {
+                self.page = (text != "1").then(|| short(text));
+            }
+            (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => {
+                self.id = short(text);
+                self.id.extend(self.page.iter().flat_map(|page| ["/", page]));
+            }
             (None, None) if place.is_at("StmtPgntn/PgNb") || place.is_at("NtfctnPgntn/PgNb") => {
-                // The pages of a statement have one name, and each counts its entries anew.
                 if text != "1" {
                     self.id = format!("{}/{}", self.id, short(text));
                 }

@@ -286,6 +286,15 @@ fn the_pages_of_a_statement_name_their_movements_apart() {
     let (first, second) = (page(1), page(2));
     assert_eq!(first, read(&plain).expect("a statement")[0].reference, "the first is like a whole one");
     assert!(second.starts_with("S1/2#1/0/") && second != first, "{second}");
+    // The older versions count the pages of the whole message.
+    let page = |number: u32| {
+        let pages =
+            format!("<MsgPgntn><PgNb>{number}</PgNb><LastPgInd>false</LastPgInd></MsgPgntn></GrpHdr>");
+        let file = plain.replace("</GrpHdr>", &pages);
+        assert_valid(file.as_bytes(), "camt.053.001.08");
+        read(&file).expect("a statement").remove(0).reference
+    };
+    assert_eq!((page(1), page(2)), (first, second));
 }
 
 #[test]

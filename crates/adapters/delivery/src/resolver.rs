@@ -11,7 +11,11 @@ use std::{
     io,
     net::{IpAddr, ToSocketAddrs as _},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -19,7 +23,10 @@ use futures_util::{
     FutureExt as _,
     future::{Shared, WeakShared},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 use crate::connect::Resolve;
 
@@ -31,19 +38,22 @@ const OF_UNPROVEN: usize = 128;
 const OF_A_DOMAIN: usize = 32;
 /// How many names are remembered in each of two generations.
 const REMEMBERED: usize = 10_000;
+/// How long a look-up waits for a place, so that an attempt to connect still learns that there was none.
+const FOR_A_PLACE: Duration = Duration::from_secs(4);
 
 /// Resolves names by the operating system.
 #[derive(Debug, Clone, Default)]
 pub struct SystemResolver {
     limits: Arc<Limits>,
     under_way: UnderWay,
+    numbers: Arc<AtomicU64>,
 }
 
 /// The addresses of a name, or the kind of the error: the error itself cannot be cloned for all who share a look-up.
 type Found = Result<Vec<IpAddr>, io::ErrorKind>;
 type LookUp = Pin<Box<dyn Future<Output = Found> + Send>>;
-/// The look-ups that are under way, by their names.
-type UnderWay = Arc<Mutex<HashMap<String, WeakShared<LookUp>>>>;
+/// The look-ups that are under way, by their names, each with its number.
+type UnderWay = Arc<Mutex<HashMap<String, (u64, WeakShared<LookUp>)>>>;
 
 #[async_trait]
 impl Resolve for SystemResolver {
@@ -57,14 +67,15 @@ impl SystemResolver {
     /// The look-up of this name that is under way, or a new one.
     fn look_up(&self, name: &str) -> Shared<LookUp> {
         let mut under_way = lock(&self.under_way);
-        if let Some(look_up) = under_way.get(name).and_then(WeakShared::upgrade) {
+        if let Some(look_up) = under_way.get(name).and_then(|(_, look_up)| look_up.upgrade()) {
             return look_up;
         }
-        let listed = Listed { under_way: Arc::clone(&self.under_way), name: name.to_owned() };
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let listed = Listed { under_way: Arc::clone(&self.under_way), name: name.to_owned(), number };
         let limits = Arc::clone(&self.limits);
         let look_up = async move { by_system(limits, &listed.name).await }.boxed().shared();
         if let Some(listed) = look_up.downgrade() {
-            under_way.insert(name.to_owned(), listed);
+            under_way.insert(name.to_owned(), (number, listed));
         }
         look_up
     }
@@ -87,11 +98,16 @@ async fn by_system(limits: Arc<Limits>, name: &str) -> Found {
 struct Listed {
     under_way: UnderWay,
     name: String,
+    number: u64,
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        lock(&self.under_way).remove(&self.name);
+        let mut under_way = lock(&self.under_way);
+        // Somebody may have begun the next look-up of this name since nobody waits for this one.
+        if under_way.get(&self.name).is_some_and(|(number, _)| *number == self.number) {
+            under_way.remove(&self.name);
+        }
     }
 }
 
@@ -120,13 +136,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Waits for a place. There is none to wait for if the domain has all its look-ups in progress
-    /// ([`io::ErrorKind::ResourceBusy`]).
+    /// Waits a while for a place. There is none ([`io::ErrorKind::ResourceBusy`]) if none becomes free, or if the domain
+    /// has all its look-ups in progress.
     async fn place(&self, name: &str) -> Result<Place, io::ErrorKind> {
         let share = Share::of(&self.domains, domain_of(name)).ok_or(io::ErrorKind::ResourceBusy)?;
         let is_proven = self.resolved().contains(name);
-        let of_unproven = if is_proven { None } else { Some(permit(&self.of_unproven).await?) };
-        Ok(Place { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
+        let permits = async {
+            let of_unproven = if is_proven { None } else { Some(permit(&self.of_unproven).await?) };
+            Ok(Place { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
+        };
+        timeout(FOR_A_PLACE, permits).await.map_err(|_| io::ErrorKind::ResourceBusy)?
     }
 
     fn resolved(&self) -> MutexGuard<'_, Resolved> {
@@ -211,10 +230,6 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use tokio::time::timeout;
-
     use super::*;
 
     #[test]
@@ -252,10 +267,13 @@ mod tests {
         for domain in 0..12 {
             for name in 0..OF_A_DOMAIN {
                 let name = format!("{name}.dead-{domain}.example");
-                hanging.extend(timeout(Duration::from_secs(1), limits.place(&name)).await);
+                hanging.extend(limits.place(&name).await);
             }
         }
-        let place = async |name: &str| timeout(Duration::from_secs(1), limits.place(name)).await.is_ok();
+        assert_eq!(hanging.len(), OF_UNPROVEN);
+        let busy = limits.place("hooks.new.example").await.err();
+        assert_eq!(busy, Some(io::ErrorKind::ResourceBusy), "it was not even asked for");
+        let place = async |name: &str| limits.place(name).await.is_ok();
         assert!(place("hooks.shop.example").await);
         assert!(!place("hooks.new.example").await, "nobody knows whether it resolves");
         limits.resolved().note("hooks.shop.example", false);

@@ -32,6 +32,7 @@ mod openapi;
 mod operation;
 mod operator;
 mod pages;
+mod pressure;
 mod proxies;
 mod query;
 mod readiness;

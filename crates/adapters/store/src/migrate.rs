@@ -18,6 +18,7 @@ use tokio::{runtime::Handle, time::timeout};
 use crate::{
     connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
+    language,
     sessions::{
         pool::ENGLISH,
         session::{self, Address},
@@ -36,8 +37,10 @@ const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
 
 /// The messages of a server when other sessions are in the way.
 const OF_OTHERS: [&str; 2] = ["lock timeout", "deadlock detected"];
-/// How long a migration waits for a lock. Whoever asks for the same table behind it waits as long.
-const BRIEFLY: &str = "SET lock_timeout = '1s'";
+/// How long a migration waits for a lock: half a second longer than until the server looks for a deadlock, since it
+/// sends an `autovacuum` away only then. Whoever asks for the same table behind the migration waits as long.
+const BRIEFLY: &str = "SELECT set_config('lock_timeout', CAST (500 + setting::int AS text), false) FROM pg_settings \
+    WHERE name = 'deadlock_timeout'";
 /// How long the others then go on before it is tried again.
 const PAUSE: Duration = Duration::from_secs(2);
 /// How often a migration is tried in all, if others hold its lock or the server ends it to break a deadlock: for an
@@ -52,8 +55,9 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     let settings = settings.clone();
     let task = runtime.spawn(async move {
         let mut conn = connect_postgres(&settings).await?;
-        let begun = conn.batch_execute(&format!("{ENGLISH} {LOCK}; {BRIEFLY}")).await;
+        let begun = conn.batch_execute(&format!("{ENGLISH} {LOCK}")).await;
         begun.map_err(|error| OpenError::Migration(error.to_string()))?;
+        wait_briefly(&mut conn).await.map_err(|error| OpenError::Migration(error.to_string()))?;
         let mut harness = AsyncMigrationHarness::new(conn);
         let applied = run(&mut harness, POSTGRES);
         // The lock ends with the connection in any case.
@@ -61,6 +65,20 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
         applied
     });
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
+}
+
+/// Lets migrations wait briefly for a lock. Where it would not be understood that they have, they wait for it in one
+/// piece.
+async fn wait_briefly(conn: &mut AsyncPgConnection) -> diesel::QueryResult<()> {
+    let Some(language) = language::of_session_not_understood(conn).await? else {
+        return conn.batch_execute(BRIEFLY).await;
+    };
+    tracing::warn!(
+        language,
+        "the messages of the database are not in English: while a migration waits for a lock, others wait behind it; {}",
+        language::ADVICE
+    );
+    Ok(())
 }
 
 /// Applies the missing migrations to an embedded database; answers their names. Each is looked for under the

@@ -11,7 +11,9 @@ pub fn is_web_url(text: &str) -> bool {
         !text.chars().any(|c| c.is_whitespace() || c == '\\') && !text[scheme_end..].starts_with(":///");
     let scheme = &text[..scheme_end];
     let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    plain && web && Url::parse(text).is_ok_and(|url| url.has_host())
+    // These the parser leaves in a name, and no request can carry them.
+    let is_sendable = |host: &str| !host.contains(['{', '}', '"', '`']);
+    plain && web && Url::parse(text).is_ok_and(|url| url.host_str().is_some_and(is_sendable))
 }
 
 /// Whether a URL that [`is_web_url`] admitted is an `https` one.
@@ -47,6 +49,8 @@ mod tests {
             "http:////x",
             "https://x.co\\y",
             "ftp://example.com",
+            "https://{shop}.example/x",
+            "https://a`b.example",
             " http://a.b",
         ] {
             assert!(!is_web_url(text), "{text}");

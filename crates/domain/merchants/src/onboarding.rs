@@ -26,7 +26,7 @@ use crate::{
 
 /// How often a change is decided again because somebody else has changed the same merchant meanwhile. Only
 /// staff change merchants, so even a second attempt is rare.
-const MOST_ATTEMPTS: usize = 32;
+const MOST_ATTEMPTS: usize = 256;
 
 /// The operator's verbs on the directory of merchants.
 pub struct Onboarding {

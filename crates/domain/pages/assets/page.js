@@ -111,8 +111,19 @@
     source.onmessage = (event) => { failures = 0; told(); take(JSON.parse(event.data)).catch(again); };
     source.onerror = () => { source.close(); if (stream === source) again(); };
   };
-  // A connection may fall silent without an error, while a device sleeps or behind a proxy.
-  const watch = () => { if (is_open() && !document.hidden && performance.now() - asked > 45000) follow(); };
+  // A connection may fall silent without an error, while a device sleeps or behind a proxy. One that told nothing for a
+  // minute is kept if there was nothing to tell.
+  const watch = async () => {
+    if (!is_open() || document.hidden || performance.now() - asked < 60000) return;
+    const mine = round;
+    asked = performance.now();
+    let is_silent = true;
+    try {
+      const answer = await fetch(main.dataset.details, { cache: 'no-store' });
+      is_silent = !answer.ok || String((await answer.json()).revision) !== main.dataset.revision;
+    } catch { /* The next round tells the reader if nothing comes through. */ }
+    if (is_silent && mine === round) follow();
+  };
 
   dress();
   setInterval(tick, 1000);

@@ -13,7 +13,7 @@ use super::{
     identity::{Authority, Caller},
     permit_lookup,
 };
-use crate::{error::ApiError, error_code::ErrorCode, state::AppState};
+use crate::{error::ApiError, error_code::ErrorCode, pressure, state::AppState};
 
 /// How long a nonce is kept. A timestamp may lie 300 seconds ahead and stays valid for 300 seconds after;
 /// from then on a replay is refused for its age. The last minute is for a request that was judged in time and
@@ -58,8 +58,8 @@ pub(crate) async fn claim<'a>(
             return Err(refusal(state, merchant, problem).await);
         }
     };
-    if is_creation && state.services.create.is_pressed(claim.merchant()) {
-        return Err(ApiError::Overloaded);
+    if is_creation {
+        pressure::judge(state, request, claim.merchant())?;
     }
     permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
     let credentials = state.services.credentials.credentials(claim.merchant()).await?;

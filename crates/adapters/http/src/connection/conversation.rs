@@ -36,6 +36,8 @@ enum Phase {
 pub(crate) struct Conversation {
     phase: Cell<Phase>,
     since: Cell<Instant>,
+    /// Whether the present request has waited for long at the gate.
+    is_late: Cell<bool>,
     /// Whether the client waits for `100 Continue`.
     expects: Cell<bool>,
     /// Whether a handler wants the body that the client holds back.
@@ -57,6 +59,7 @@ impl Conversation {
         Self {
             phase: Cell::new(Phase::Head),
             since: Cell::new(Instant::now()),
+            is_late: Cell::new(false),
             expects: Cell::new(false),
             wants_body: Cell::new(false),
             announced: RefCell::default(),
@@ -76,6 +79,16 @@ impl Conversation {
         if self.phase.get() == Phase::Idle {
             self.enter(Phase::Head);
         }
+    }
+
+    /// Notes that the gate has let a request in, and whether after a long wait.
+    pub(super) fn let_in(&self, is_late: bool) {
+        self.is_late.set(is_late);
+    }
+
+    /// Whether the present request had to wait for long before it began.
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_late.get()
     }
 
     /// When the phase must be over. An exchange has no deadline here, since each of its steps has its own.

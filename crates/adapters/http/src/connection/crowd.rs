@@ -1,6 +1,7 @@
 //! All open connections: how many there may be, and which are closed for new ones.
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     net::IpAddr,
     sync::{
@@ -15,13 +16,28 @@ use futures_util::task::AtomicWaker;
 /// For how many milliseconds an idle connection keeps its place while other places are free. A new one is
 /// idle until its first request has arrived, and must not give way to the next new one.
 const FRESH: u64 = 1_000;
+/// For how many milliseconds a client that is in the middle of a request or an answer may be waited for before its
+/// connection counts as idle.
+const PATIENCE: u64 = 10_000;
 /// The mark of a connection that is not idle.
 const BUSY: u64 = u64::MAX;
+
+/// What a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing: no request is being answered.
+    Idle,
+    /// It waits for its client to send more of a body, or to take more of an answer.
+    Awaiting,
+    /// A request is being answered.
+    Busy,
+}
 
 /// The place of one connection in the crowd.
 pub(super) struct Place {
     number: u64,
     crowd: Arc<Inner>,
+    standing: Cell<Standing>,
     seen: Arc<Seen>,
     _share: Option<Share>,
 }
@@ -38,7 +54,7 @@ pub(crate) struct Share {
 struct Seen {
     /// The address that holds the connection; `None` for a proxy's.
     address: Option<IpAddr>,
-    /// When it became idle, in milliseconds since the crowd's beginning; `BUSY` if it is not idle.
+    /// From when on it counts as idle, in milliseconds since the crowd's beginning; `BUSY` if it does not.
     idle_since: AtomicU64,
     must_go: AtomicBool,
     waker: AtomicWaker,
@@ -100,7 +116,13 @@ impl Crowd {
         });
         open.places.insert(number, Arc::clone(&seen));
         let share = address.map(|address| open.share(inner, address));
-        Some(Place { number, crowd: Arc::clone(inner), seen, _share: share })
+        Some(Place {
+            number,
+            crowd: Arc::clone(inner),
+            standing: Cell::new(Standing::Idle),
+            seen,
+            _share: share,
+        })
     }
 
     /// Counts a request for the client that a proxy forwards; `None` if that client already holds its share while
@@ -154,20 +176,30 @@ impl Open {
 }
 
 impl Place {
-    /// Notes whether the connection is idle.
-    pub(super) fn note(&self, is_idle: bool) {
-        let was_busy = self.seen.idle_since.load(Ordering::Relaxed) == BUSY;
-        if is_idle && was_busy {
-            self.seen.idle_since.store(self.crowd.now(), Ordering::Relaxed);
-        } else if !is_idle {
-            self.seen.idle_since.store(BUSY, Ordering::Relaxed);
+    /// Notes what the connection does.
+    pub(super) fn note(&self, standing: Standing) {
+        self.note_at(self.crowd.now(), standing);
+    }
+
+    fn note_at(&self, now: u64, standing: Standing) {
+        if self.standing.replace(standing) != standing {
+            let since = match standing {
+                Standing::Idle => now,
+                Standing::Awaiting => now + PATIENCE,
+                Standing::Busy => BUSY,
+            };
+            self.seen.idle_since.store(since, Ordering::Relaxed);
         }
     }
 
-    /// Whether the connection has to give way. The waker is called when it has to.
+    /// Whether the connection has to give way now. The waker is called when it has to.
     pub(super) fn must_go(&self, waker: &std::task::Waker) -> bool {
+        self.must_go_at(self.crowd.now(), waker)
+    }
+
+    fn must_go_at(&self, now: u64, waker: &std::task::Waker) -> bool {
         self.seen.waker.register(waker);
-        self.seen.must_go.load(Ordering::Relaxed)
+        self.seen.must_go.load(Ordering::Relaxed) && self.seen.idle_since.load(Ordering::Relaxed) <= now
     }
 }
 
@@ -200,7 +232,7 @@ mod tests {
     }
 
     fn gone(places: &[Place]) -> usize {
-        places.iter().filter(|place| place.must_go(Waker::noop())).count()
+        places.iter().filter(|place| place.must_go_at(BUSY - 1, Waker::noop())).count()
     }
 
     #[test]
@@ -208,9 +240,9 @@ mod tests {
         let crowd = Crowd::new(16);
         let places: Vec<_> = (0..12).map(|last| from(&crowd, 0, last).expect("room")).collect();
         assert_eq!(gone(&places), 0);
-        places[0].note(false);
+        places[0].note(Standing::Busy);
         let thirteenth = from(&crowd, FRESH, 12).expect("room");
-        assert!(!places[0].must_go(Waker::noop()), "it is being answered");
+        assert!(!places[0].must_go_at(FRESH, Waker::noop()), "it is being answered");
         assert_eq!(gone(&places), 1);
 
         let more: Vec<_> = (0..2).map(|_| from(&crowd, FRESH, 12)).collect();
@@ -218,6 +250,29 @@ mod tests {
         assert!(from(&crowd, FRESH, 12).is_none(), "it holds three of sixteen");
         drop((places, thirteenth));
         assert!(from(&crowd, FRESH, 12).is_some());
+    }
+
+    #[test]
+    fn whose_client_is_waited_for_gives_way_after_those_who_are_idle_and_only_after_a_while() {
+        let crowd = Crowd::new(16);
+        let places: Vec<_> = (0..16).map(|last| from(&crowd, 0, last).expect("room")).collect();
+        for place in &places {
+            place.note_at(0, Standing::Busy);
+        }
+        places[0].note_at(0, Standing::Awaiting);
+        places[1].note_at(1_000, Standing::Idle);
+        let goes = |now| {
+            assert!(from(&crowd, now, 16).is_none(), "there is no room");
+            let gone = places.iter().enumerate().filter(|(_, it)| it.must_go_at(now, Waker::noop()));
+            gone.map(|(number, _)| number).collect::<Vec<_>>()
+        };
+        assert_eq!(goes(PATIENCE - 1), [1]);
+        assert_eq!(goes(PATIENCE - 1), [1]);
+        places[0].note_at(PATIENCE - 1, Standing::Awaiting);
+        assert_eq!(goes(PATIENCE), [0, 1], "asking again is no progress");
+        places[0].note_at(PATIENCE + 1, Standing::Busy);
+        places[0].note_at(PATIENCE + 2, Standing::Awaiting);
+        assert_eq!(goes(2 * PATIENCE + 1), [1], "it has sent some more");
     }
 
     #[test]

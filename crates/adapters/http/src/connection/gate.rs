@@ -3,7 +3,9 @@
 //! A worker runs its tasks in the order in which they were woken. In a flood thousands of sockets are
 //! readable at once, and a payment that was committed long ago would be answered only after all of them were
 //! refused. So a limited number of requests begins in each round of the tasks; the others wait at the gate,
-//! in their order, and cost almost nothing there.
+//! and cost almost nothing there. If more wait than begin at once, half of the places go to those who came last and half
+//! to those who have waited for longest: the former are answered while their clients still wait, and the latter do not
+//! wait for ever. Served only in their order, all would wait for long, and what is then accepted would come late.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,10 +13,13 @@ use std::{
     future::poll_fn,
     rc::Rc,
     task::{Context, Poll, Waker},
+    time::{Duration, Instant},
 };
 
 /// How many requests begin in one round. Refusing as many takes a few milliseconds.
 const AT_ONCE: usize = 256;
+/// Who has waited for as long as this comes late.
+const LATE: Duration = Duration::from_millis(100);
 
 /// The gate of one worker.
 #[derive(Clone)]
@@ -30,8 +35,20 @@ struct Inner {
 
 /// The place of one connection in the queue.
 pub(super) struct Ticket {
+    since: Cell<Instant>,
     is_called: Cell<bool>,
     waker: RefCell<Waker>,
+}
+
+impl Ticket {
+    fn new(waker: Waker) -> Self {
+        Self { since: Cell::new(Instant::now()), is_called: Cell::new(false), waker: RefCell::new(waker) }
+    }
+
+    fn call(&self) {
+        self.is_called.set(true);
+        self.waker.borrow().wake_by_ref();
+    }
 }
 
 impl Gate {
@@ -44,24 +61,25 @@ impl Gate {
         }))
     }
 
-    /// Ready when a request may begin. `ticket` is kept between calls.
-    pub(super) fn poll_enter(&self, ticket: &mut Option<Rc<Ticket>>, context: &Context<'_>) -> Poll<()> {
+    /// Ready when a request may begin, with whether it has waited for so long that it should not begin anything that takes
+    /// longer. `ticket` is kept between calls.
+    pub(super) fn poll_enter(&self, ticket: &mut Option<Rc<Ticket>>, context: &Context<'_>) -> Poll<bool> {
         if let Some(waiting) = ticket {
             if !waiting.is_called.get() {
                 waiting.waker.borrow_mut().clone_from(context.waker());
                 return Poll::Pending;
             }
+            let is_late = waiting.since.get().elapsed() >= LATE;
             *ticket = None;
-            return Poll::Ready(());
+            return Poll::Ready(is_late);
         }
         self.begin_round();
         let left = self.0.left.get();
         if left > 0 {
             self.0.left.set(left - 1);
-            return Poll::Ready(());
+            return Poll::Ready(false);
         }
-        let waiting =
-            Rc::new(Ticket { is_called: Cell::new(false), waker: RefCell::new(context.waker().clone()) });
+        let waiting = Rc::new(Ticket::new(context.waker().clone()));
         self.0.waiting.borrow_mut().push_back(Rc::clone(&waiting));
         *ticket = Some(waiting);
         Poll::Pending
@@ -80,15 +98,19 @@ impl Gate {
         }
     }
 
-    /// Lets in the requests that have waited for longest, and begins the next round with them.
+    /// Lets in requests that wait, and begins the next round with them.
     fn end_round(&self, context: &Context<'_>) {
         let mut waiting = self.0.waiting.borrow_mut();
         let called = waiting.len().min(AT_ONCE);
-        for ticket in waiting.drain(..called) {
-            ticket.is_called.set(true);
-            ticket.waker.borrow().wake_by_ref();
+        let newest = if waiting.len() > AT_ONCE { AT_ONCE / 2 } else { 0 };
+        for ticket in waiting.drain(..called - newest) {
+            ticket.call();
         }
-        // New requests queue behind those that already wait.
+        let others = waiting.len() - newest;
+        for ticket in waiting.drain(others..) {
+            ticket.call();
+        }
+        // While some wait, newcomers join them.
         self.0.left.set(if waiting.is_empty() { AT_ONCE - called } else { 0 });
         if called > 0 {
             context.waker().wake_by_ref();
@@ -113,25 +135,63 @@ mod tests {
         gate.poll_enter(ticket, &Context::from_waker(Waker::noop())).is_ready()
     }
 
+    fn end_round(gate: &Gate) {
+        gate.end_round(&Context::from_waker(Waker::noop()));
+    }
+
+    /// Fills the present round, and lets so many wait.
+    fn waiting(gate: &Gate, number: usize) -> Vec<Option<Rc<Ticket>>> {
+        while enter(gate, &mut None) {}
+        let mut tickets: Vec<_> = (0..number).map(|_| None).collect();
+        assert!(tickets.iter_mut().all(|ticket| !enter(gate, ticket)));
+        // Who asked in vain to fill the round waits as well, before all others.
+        gate.0.waiting.borrow_mut().pop_front();
+        tickets
+    }
+
     #[test]
-    fn a_round_lets_some_in_and_the_next_one_those_who_waited_first() {
+    fn those_who_wait_come_in_with_the_next_round_and_newcomers_behind_them() {
         let gate = gate();
-        for _ in 0..AT_ONCE {
-            assert!(enter(&gate, &mut None));
-        }
-        let mut tickets: Vec<Option<Rc<Ticket>>> = (0..AT_ONCE + 2).map(|_| None).collect();
-        assert!(tickets.iter_mut().all(|ticket| !enter(&gate, ticket)));
+        let mut tickets = waiting(&gate, AT_ONCE);
         assert!(tickets.iter_mut().all(|ticket| !enter(&gate, ticket)), "asking twice helps nobody");
-
-        gate.end_round(&Context::from_waker(Waker::noop()));
-        assert!(!enter(&gate, &mut None), "a newcomer goes behind those who wait");
-        let entered: Vec<bool> = tickets.iter_mut().map(|ticket| enter(&gate, ticket)).collect();
-        assert!(entered[..AT_ONCE].iter().all(|entered| *entered));
-        assert_eq!(entered[AT_ONCE..], [false, false]);
-
-        gate.end_round(&Context::from_waker(Waker::noop()));
-        assert!(tickets[AT_ONCE..].iter_mut().all(|ticket| enter(&gate, ticket)));
+        end_round(&gate);
+        assert!(!enter(&gate, &mut None), "all places are taken");
+        assert!(tickets.iter_mut().all(|ticket| enter(&gate, ticket)));
+        end_round(&gate);
+        end_round(&gate);
         assert!(enter(&gate, &mut None), "there is room again");
+    }
+
+    #[test]
+    fn of_too_many_the_newest_and_the_oldest_come_in() {
+        let gate = gate();
+        let mut tickets = waiting(&gate, 2 * AT_ONCE);
+        end_round(&gate);
+        let entered: Vec<bool> = tickets.iter_mut().map(|ticket| enter(&gate, ticket)).collect();
+        let half = AT_ONCE / 2;
+        let expected = |place| place < half || place >= 2 * AT_ONCE - half;
+        assert!(
+            entered.iter().enumerate().all(|(place, entered)| *entered == expected(place)),
+            "{entered:?}"
+        );
+        end_round(&gate);
+        assert!(tickets[half..2 * AT_ONCE - half].iter_mut().all(|ticket| enter(&gate, ticket)));
+    }
+
+    #[test]
+    fn who_waits_long_comes_late() {
+        let gate = gate();
+        let enter =
+            |ticket: &mut Option<Rc<Ticket>>| gate.poll_enter(ticket, &Context::from_waker(Waker::noop()));
+        assert_eq!(enter(&mut None), Poll::Ready(false));
+        let mut tickets = waiting(&gate, 2);
+        for (ticket, waited) in tickets.iter_mut().zip([LATE, Duration::ZERO]) {
+            let since = &ticket.as_ref().expect("it waits").since;
+            since.set(since.get().checked_sub(waited).expect("the machine runs for longer"));
+        }
+        end_round(&gate);
+        let entered: Vec<_> = tickets.iter_mut().map(enter).collect();
+        assert_eq!(entered, [Poll::Ready(true), Poll::Ready(false)]);
     }
 
     #[test]

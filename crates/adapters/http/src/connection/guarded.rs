@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{
     conversation::Conversation,
-    crowd::{Crowd, Place},
+    crowd::{Crowd, Place, Standing},
     gate::{Gate, Ticket},
     incoming::Incoming,
     refusal,
@@ -69,6 +69,8 @@ pub(crate) struct Guarded {
     incoming: Incoming,
     /// Whether bytes that have arrived wait until an answer is sent.
     is_held: bool,
+    /// Whether the client has to send or take more before a request or its answer can go on.
+    is_awaited: bool,
     /// How many bytes were passed on without a pause.
     passed_on: usize,
     /// How long the client keeps the present answer waiting.
@@ -106,6 +108,7 @@ impl Guarded {
             ahead: None,
             incoming: Incoming::new(),
             is_held: false,
+            is_awaited: false,
             passed_on: 0,
             stall: Stall::default(),
             is_clean: true,
@@ -119,21 +122,34 @@ impl Guarded {
         Rc::clone(&self.conversation)
     }
 
-    /// Whether no request is being answered and all of the last answer is written. The web server keeps the end of
-    /// an answer after its exchange.
-    fn is_idle(&self) -> bool {
-        self.is_clean && self.ahead.is_none() && self.conversation.is_between_exchanges()
+    /// What the connection does. Between exchanges the web server may still keep the end of the last answer.
+    fn standing(&self) -> Standing {
+        if self.is_clean && self.ahead.is_none() && self.conversation.is_between_exchanges() {
+            return Standing::Idle;
+        }
+        if self.is_awaited { Standing::Awaiting } else { Standing::Busy }
     }
 
-    /// Fails when the place is needed and nobody waits for an answer.
+    /// Fails when the place is needed and nobody waits for an answer, or its client has been waited for too long.
     fn give_way(&self, context: &Context<'_>) -> io::Result<()> {
         if self.lingers_until.is_some() {
             return Ok(());
         }
-        let is_idle = self.is_idle();
-        self.place.note(is_idle);
+        self.place.note(self.standing());
         let must_go = self.place.must_go(context.waker());
-        if must_go && is_idle { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
+        if must_go { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
+    }
+
+    /// Notes that the system has no more bytes of the client, or takes no more bytes for it.
+    fn wait<T>(&mut self, context: &Context<'_>) -> Poll<io::Result<T>> {
+        self.is_awaited = true;
+        self.give_way(context)?;
+        Poll::Pending
+    }
+
+    /// Whether more of a body has to come. One that was not asked for yet is not waited for.
+    fn lacks_body(&self) -> bool {
+        !self.conversation.is_between_exchanges() && !self.incoming.is_behind() && self.ahead.is_none()
     }
 
     /// Fails when the time is up.
@@ -190,11 +206,11 @@ impl Guarded {
             if !begins {
                 return self.hold();
             }
-            ready!(self.gate.poll_enter(&mut self.ticket, context));
+            ready!(self.poll_gate(context));
             self.conversation.heard();
         } else if !self.incoming.has_free() && self.conversation.is_between_exchanges() {
             ready!(self.socket.poll_read_ready(context))?;
-            ready!(self.gate.poll_enter(&mut self.ticket, context));
+            ready!(self.poll_gate(context));
         }
         if begins {
             self.incoming.go_on(&self.conversation);
@@ -202,8 +218,12 @@ impl Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// Stops reading until the answer is sent. After the last request of a connection nothing more is read,
-    /// since its answer ends the connection.
+    /// Ready when the gate lets a request in.
+    fn poll_gate(&mut self, context: &Context<'_>) -> Poll<()> {
+        self.gate.poll_enter(&mut self.ticket, context).map(|is_late| self.conversation.let_in(is_late))
+    }
+
+    /// Stops reading until the answer is sent; for good after the last request, whose answer ends the connection.
     fn hold<T>(&mut self) -> Poll<T> {
         self.is_held = self.incoming.is_behind();
         Poll::Pending
@@ -290,7 +310,10 @@ impl AsyncRead for Guarded {
             return Poll::Pending;
         }
         ready!(this.poll_turn(context))?;
-        let passed = ready!(this.poll_pass(context, buffer))?;
+        let Poll::Ready(passed) = this.poll_pass(context, buffer)? else {
+            return if this.lacks_body() { this.wait(context) } else { Poll::Pending };
+        };
+        this.is_awaited = false;
         this.passed_on = before_this + passed;
         Poll::Ready(Ok(()))
     }
@@ -319,9 +342,10 @@ impl AsyncWrite for Guarded {
                 this.stall.begin(Instant::now());
                 // Sets the timer for the stall.
                 this.judge(context)?;
-                return Poll::Pending;
+                return this.wait(context);
             }
         };
+        this.is_awaited = false;
         this.stall.take(written);
         Poll::Ready(Ok(written))
     }

@@ -15,8 +15,6 @@ use super::client::Reply;
 /// The most characters of a provider's code; longer text is cut off.
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
-/// The most characters of a text that is shown to a payer, of which addresses are the longest.
-const MOST_SHOWN: usize = 2_048;
 
 /// The body of `POST {rail}/instructions` and `POST {rail}/payouts`.
 #[derive(Serialize)]
@@ -213,10 +211,11 @@ fn short(text: Option<String>) -> Option<String> {
     clipped(text, 140)
 }
 
-/// Instructions with each of their texts as it may be shown to a payer.
+/// Instructions with each of their texts as it may be shown to a payer. None is cut short: half an account number or
+/// address would lead astray.
 fn shown(given: Value) -> Value {
     match given {
-        Value::String(text) => Value::String(clipped(Some(text), MOST_SHOWN).unwrap_or_default()),
+        Value::String(text) => Value::String(text.chars().filter(|c| !c.is_control()).collect()),
         Value::Object(members) => members.into_iter().map(|(name, value)| (name, shown(value))).collect(),
         other => other,
     }
@@ -359,6 +358,18 @@ mod tests {
         let details = instructions.bank_details.expect("an account");
         assert_eq!((details.amount.as_str(), details.currency), ("70000", Currency::MXN));
         assert_eq!(details.account_holder, "ACME");
+    }
+
+    #[test]
+    fn nothing_that_a_payer_follows_is_cut_short() {
+        let link = format!("https://pay.example/?token={}", "x".repeat(10_000));
+        let body = json!({"instructions": {"redirect_url": link}});
+        let amount = Amount::new(70_000).expect("in range");
+        let Some(Instructed::Given(instructions)) = instructed(&reply(200, &body), amount, Currency::MXN)
+        else {
+            panic!("it was not understood");
+        };
+        assert_eq!(instructions.redirect_url.as_deref(), Some(link.as_str()));
     }
 
     #[test]

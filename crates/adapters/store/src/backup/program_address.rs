@@ -19,7 +19,7 @@ impl ProgramAddress {
         let (base, parameters) = parts(url);
         let (base, password) = without_user_password(base);
         let mut address = Self { base, parameters: Vec::new(), password };
-        let (mut verifies_names, mut has_authority) = (false, false);
+        let (mut mode, mut authority) = (None, None);
         for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let (name, value) = (decoded(name), decoded(value));
@@ -28,18 +28,22 @@ impl ProgramAddress {
                 "tcp_user_timeout" => address.parameters.extend(in_milliseconds(&value)),
                 "keepalives_retries" => address.parameters.push(format!("keepalives_count={value}")),
                 _ => {
-                    if name == "sslmode" {
-                        verifies_names = value == "verify-full";
-                    }
-                    has_authority |= name == "sslrootcert";
                     address.parameters.push(parameter.to_owned());
+                    match name.as_str() {
+                        "sslmode" => mode = Some(value),
+                        "sslrootcert" => authority = Some(value),
+                        _ => {}
+                    }
                 }
             }
         }
-        if verifies_names && !has_authority {
+        address.parameters.extend(match (mode.as_deref(), authority.as_deref()) {
             // Without it they look for a file in the home folder, and refuse to connect if there is none.
-            address.parameters.push("sslrootcert=system".to_owned());
-        }
+            (Some("verify-full"), None) => Some("sslrootcert=system".to_owned()),
+            // Those before release 16 take the word for a file that is missing, and would verify nothing.
+            (None, Some("system")) => Some("sslmode=verify-full".to_owned()),
+            _ => None,
+        });
         address
     }
 
@@ -113,6 +117,8 @@ mod tests {
             ("sslmode=verify-full", "sslmode=verify-full&sslrootcert=system"),
             ("sslmode=verify-full&sslrootcert=/a.crt", "sslmode=verify-full&sslrootcert=/a.crt"),
             ("sslmode=verify-ca&sslrootcert=/a.crt", "sslmode=verify-ca&sslrootcert=/a.crt"),
+            ("sslrootcert=s%79stem", "sslrootcert=s%79stem&sslmode=verify-full"),
+            ("sslrootcert=/a.crt", "sslrootcert=/a.crt"),
             ("sslmode=verify-full&sslmode=require", "sslmode=verify-full&sslmode=require"),
             ("tcp_user_timeout=10&user=a", "tcp_user_timeout=10000&user=a"),
             ("tcp_user_timeout=0&user=a", "user=a"),

@@ -219,13 +219,24 @@ impl ServerCertVerifier for OfAuthority {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
+        use rustls::CertificateError::{
+            Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+        };
         // The name is looked at last, so whatever else there is to find was found before.
-        let verified = if self.listed.iter().any(|listed| listed == certificate) {
-            let named = ParsedCertificate::try_from(certificate).and_then(|it| verify_server_name(&it, name));
-            named.map(|()| ServerCertVerified::assertion())
-        } else {
-            self.by_authority.verify_server_cert(certificate, between, name, ocsp, now)
+        let verified = match self.by_authority.verify_server_cert(certificate, between, name, ocsp, now) {
+            // One that signed itself may be an authority's, which no server's should be. Its time is looked at before.
+            Err(rustls::Error::InvalidCertificate(problem))
+                if self.listed.iter().any(|listed| listed == certificate)
+                    && !matches!(
+                        problem,
+                        Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+                    ) =>
+            {
+                let named =
+                    ParsedCertificate::try_from(certificate).and_then(|it| verify_server_name(&it, name));
+                named.map(|()| ServerCertVerified::assertion())
+            }
+            outcome => outcome,
         };
         match verified {
             Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))

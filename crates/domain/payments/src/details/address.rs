@@ -4,14 +4,15 @@
 /// 5322, 3.4.1), an `@`, and a domain with a dot. Whether the address exists is not checked.
 pub(crate) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    // Outside ASCII (RFC 6531) letters and their marks, but nothing that is not seen.
-    let plain = |c: char| match c {
-        '.' => true,
-        _ if c.is_ascii() => c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c),
-        _ => !c.is_whitespace() && !c.is_control() && !is_invisible(c),
+    // Outside ASCII (RFC 6531) letters and their marks, but no dashes and quotation marks, and nothing that is not seen.
+    let is_punctuation = |c: char| ('\u{2010}'..='\u{205e}').contains(&c);
+    let foreign = |c: char| {
+        !c.is_ascii() && !c.is_whitespace() && !c.is_control() && !is_punctuation(c) && !is_invisible(c)
     };
+    let plain =
+        |c: char| c == '.' || c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || foreign(c);
     let label = |label: &str| {
-        let inner = |c: char| c.is_alphanumeric() || c == '-';
+        let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || foreign(c);
         !label.is_empty() && label.chars().all(inner) && !label.starts_with('-') && !label.ends_with('-')
     };
     local.chars().all(plain)
@@ -24,7 +25,11 @@ pub(crate) fn is_email(text: &str) -> bool {
 
 /// Whether a character takes no place: marks of direction, joiners and the like.
 const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}'
+    )
 }
 
 #[cfg(test)]
@@ -33,7 +38,13 @@ mod tests {
 
     #[test]
     fn an_email_address_has_a_local_part_and_a_domain() {
-        for text in ["ana@example.com", "a.b+c@x-y.co.uk", "fail@simulator.test", "ö@münchen.example"] {
+        for text in [
+            "ana@example.com",
+            "a.b+c@x-y.co.uk",
+            "fail@simulator.test",
+            "ö@münchen.example",
+            "සමන්@සමාගම.இலங்கை",
+        ] {
             assert!(is_email(text), "{text}");
         }
         assert!(is_email(&format!("{}@example.com", "a".repeat(242))), "as long as a customer's may be");
@@ -52,6 +63,9 @@ mod tests {
             "(a)@x.co",
             "a@1.2.3.4",
             "a\u{200b}@x.co",
+            "a\u{61c}@x.co",
+            "a@x\u{2060}.co",
+            "a@x–y.co",
         ] {
             assert!(!is_email(text), "{text}");
         }

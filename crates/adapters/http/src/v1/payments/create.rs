@@ -17,12 +17,11 @@ use crate::{
     error::ApiError,
     kept_answer::{self, WrittenRefusal},
     pages::links::with_page,
+    pressure,
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
-    if call.state.services.create.is_pressed(caller.tenant().merchant()) {
-        return Err(ApiError::Overloaded);
-    }
+    pressure::judge(&call.state, &call.request, caller.tenant().merchant())?;
     let body = call.body().await?;
     create(call, caller, &body, None).await
 }
