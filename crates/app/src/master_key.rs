@@ -27,10 +27,9 @@ pub(crate) fn keyring(settings: &Settings, folder: &DataFolder, start: Start) ->
         None => (kept(folder, start)?, folder.file(FILE).display().to_string()),
     };
     let keyring = Keyring::from_base64(&master).context(from)?;
-    settings
-        .retired_master_keys
-        .iter()
-        .try_fold(keyring, |keyring, retired| keyring.with_retired(retired).context("retired_master_keys"))
+    let (mut retired, mut leaked) = (settings.retired_master_keys.iter(), settings.leaked_master_keys.iter());
+    let keyring = retired.try_fold(keyring, Keyring::with_retired).context("retired_master_keys")?;
+    leaked.try_fold(keyring, Keyring::with_leaked).context("leaked_master_keys")
 }
 
 fn kept(folder: &DataFolder, start: Start) -> Result<Secret> {

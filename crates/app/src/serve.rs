@@ -73,9 +73,17 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let runtimes = Runtimes::start()?;
     let store = runtimes.of_store();
     runtimes.run(async {
+        // Listened for before anything is waited for: in a container the first process is not ended by a signal that it
+        // does not listen for.
+        let mut signals = Signals::listen()?;
         let foundation = Foundation::lay(settings, keyring, store).await?;
-        prepare_schema(&foundation, embedded.is_some() || dev).await?;
-        wire::verify_master_key(&foundation).await?;
+        tokio::select! {
+            () = signals.first() => {
+                tracing::info!("told to end before it served");
+                return Ok(ExitCode::SUCCESS);
+            }
+            prepared = prepare(&foundation, embedded.is_some() || dev) => prepared?,
+        }
         for warning in warnings(settings) {
             tracing::warn!("{warning}");
         }
@@ -91,7 +99,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;
         }
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
-        serve(settings, &folder, foundation, metrics, &shares, dev).await
+        serve(settings, &folder, foundation, (metrics, signals), &shares, dev).await
     })
 }
 
@@ -129,9 +137,10 @@ fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
     [is_sealed_early.then_some(sealed_early), is_never_alerted.then_some(never_alerted)].into_iter().flatten()
 }
 
-/// Migrates an embedded database, which belongs to this process. A shared database is migrated by a command,
-/// so that a person decides when; nodes of the old version may still be running on it.
-async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
+/// Waits until the database has its schema, and looks whether it belongs to this master key. An embedded database, which
+/// belongs to this process, is migrated. A shared one is migrated by a command, so that a person decides when; nodes of the
+/// old version may still be running on it.
+async fn prepare(foundation: &Foundation, migrate: bool) -> Result<()> {
     if migrate {
         for migration in foundation.store.migrate().await.context("the database cannot be migrated")? {
             tracing::info!(migration, "migration applied");
@@ -139,7 +148,7 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
         bail!(wire::MIGRATE_FIRST);
     }
-    Ok(())
+    wire::verify_master_key(foundation).await
 }
 
 /// Binds the address of metrics. If its port is taken, a process in production does not start; a demo takes another.
@@ -183,12 +192,10 @@ async fn serve(
     settings: &Settings,
     folder: &DataFolder,
     foundation: Foundation,
-    metrics: Metrics,
+    (metrics, mut signals): (Metrics, Signals),
     shares: &Descriptors,
     dev: bool,
 ) -> Result<ExitCode> {
-    // Listened for before anything shows that the process runs, so that no signal is missed.
-    let mut signals = Signals::listen()?;
     let listener =
         listen(settings.listen).with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));

@@ -10,6 +10,7 @@ on_both_databases!(
     a_recipient_is_taken_once_and_judged_as_in_a_request,
     of_two_recipients_at_once_one_is_taken,
     whoever_comes_too_late_reads_how_the_payout_ended,
+    nobody_is_paid_for_a_suspended_merchant,
     an_unfilled_withdrawal_expires_after_72_hours,
 );
 
@@ -94,6 +95,26 @@ async fn whoever_comes_too_late_reads_how_the_payout_ended(database: Database) {
     merchant.edit_routes(|route| route["enabled"] = json!(false)).await;
     let told = send(&waiting).await;
     assert!(told.status == 400 && told.text.contains("<html"), "a person reads a page: {told}");
+    gateway.check();
+}
+
+async fn nobody_is_paid_for_a_suspended_merchant(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
+    merchant.fund("MXN", 1_000).await;
+    let path = path_of(&merchant.api.create(&unfilled("MXN", "spei")).await.ok());
+    let turn = async |status: &str| {
+        let own = format!("/operator/v1/merchants/{}", merchant.id);
+        gateway.operator().patch(&own, &json!({ "status": status })).await.ok();
+    };
+    let fill =
+        async || send_form(&visitor, &format!("{path}/recipient"), "bank_account=032180000118359719").await;
+    turn("suspended").await;
+    fill().await.refused(400, "METHOD_NOT_AVAILABLE");
+    let page = visitor.get(&path).await;
+    assert!(page.status == 200 && !page.text.contains("name=\"bank_account\""), "{page}");
+    turn("active").await;
+    assert!(fill().await.status < 400);
     gateway.check();
 }
 

@@ -112,11 +112,11 @@ async fn test_events_to_silent_receivers_are_few_at_once(database: Database) {
     let asks = async || {
         let path = path_of(&silent, "/test");
         // Nobody waits for the answer, and the attempt goes on all the same.
-        let asked = tokio::time::timeout(Duration::from_millis(300), merchant.api.post(&path, &body));
+        let asked = tokio::time::timeout(Duration::from_secs(2), merchant.api.post(&path, &body));
         asked.await.expect_err("silence");
     };
     futures_util::future::join_all((0..7).map(|_| asks())).await;
-    assert_eq!(receiver.count("/silent"), 4, "the others have left the queue");
+    assert_eq!(receiver.count("/silent"), 2, "the others have left the queue");
     let told = other.api.post(&path_of(&well, "/test"), &body).await.data();
     assert_eq!(told["delivered"], true, "they keep nobody else waiting: {told}");
 }

@@ -17,6 +17,8 @@ use crate::{
 pub(crate) struct Reader {
     texts: Texts,
     problems: Vec<Problem>,
+    /// Tables of the file without members, which must be those of known keys.
+    empty: Vec<String>,
     keys: BTreeSet<&'static str>,
     /// The keys of sections whose names the operator chooses, with a placeholder for the name.
     keys_below: Vec<&'static str>,
@@ -50,6 +52,10 @@ impl Reader {
     fn add(&mut self, key: String, value: DeValue<'_>) {
         match value {
             DeValue::Table(members) => {
+                let below = format!("{key}.");
+                if members.is_empty() && !self.texts.keys().any(|key| key.starts_with(&below)) {
+                    self.empty.push(below);
+                }
                 for (name, member) in members {
                     self.add(key::below(&key, name.get_ref()), member.into_inner());
                 }
@@ -91,6 +97,11 @@ impl Reader {
     pub(crate) fn finish(&mut self) -> Result<(), Refused> {
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(self.texts.keys().map(|key| Problem::new(key, "is not a known key")));
+        let is_known =
+            |table: &str| self.keys.iter().any(|key| key.starts_with(table)) || table == "rails.http.";
+        let unknown =
+            self.empty.iter().filter(|table| !is_known(table)).map(|table| table.trim_end_matches('.'));
+        problems.extend(unknown.map(|table| Problem::new(table, "is a section without keys")));
         if problems.is_empty() {
             return Ok(());
         }
@@ -187,6 +198,26 @@ mod tests {
         let mut take = |key| reader.take(key, |text| Ok(text.to_owned()));
         assert_eq!([take("key"), take("other.key")].map(Option::unwrap_or_default), ["2", "3"]);
         reader.finish().expect("nothing is wrong");
+    }
+
+    #[test]
+    fn a_section_without_keys_is_that_of_known_keys() {
+        for (file, refused) in [
+            ("[limits]", None),
+            ("[rails.http]", None),
+            ("[rails.http.acme]", None),
+            ("[rails.http.other]", Some("rails.http.other is a section without keys")),
+            ("[limit]", Some("limit is a section without keys")),
+        ] {
+            let variables = [("QUIPU__RAILS__HTTP__ACME__URL", "x")];
+            let mut reader = Reader::of_texts(file, &variables).expect("TOML");
+            let _taken = reader.take("limits.connections", |text| Ok(text.to_owned()));
+            let _providers =
+                reader.take_below("rails.http.", ["rails.http.NAME.url", "rails.http.NAME.secret"]);
+            let told = reader.finish().err().map(|refused| refused.to_string());
+            assert_eq!(told.is_some(), refused.is_some(), "{file}: {told:?}");
+            assert!(told.unwrap_or_default().contains(refused.unwrap_or_default()), "{file}");
+        }
     }
 
     #[test]

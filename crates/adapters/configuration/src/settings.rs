@@ -46,6 +46,8 @@ pub struct Settings {
     pub master_key: Option<Secret>,
     /// Former master keys, with which secrets can still be opened.
     pub retired_master_keys: Vec<Secret>,
+    /// Former master keys that others may have: secrets can still be opened with them, and nothing they sign counts.
+    pub leaked_master_keys: Vec<Secret>,
     /// The format of log lines; `None` means JSON, or text with `--dev`.
     pub log_format: Option<LogFormat>,
     /// The least level of log lines.
@@ -116,6 +118,7 @@ impl Settings {
             redis_url: from.take("redis_url", values::redis_url),
             master_key: from.take("master_key", values::master_key),
             retired_master_keys: from.take("retired_master_keys", values::master_keys).unwrap_or_default(),
+            leaked_master_keys: from.take("leaked_master_keys", values::master_keys).unwrap_or_default(),
             log_format: from.take("log.format", values::log_format),
             log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
             otlp_url: from.take("tracing.otlp_url", values::web_url),

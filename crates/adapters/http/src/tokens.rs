@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::ApiError, error_code::ErrorCode};
 
+/// The longest life of a token.
+pub(crate) const LONGEST: Duration = Duration::from_hours(1);
+/// How far the clocks of two nodes may be apart.
+const CLOCKS_APART: Duration = Duration::from_mins(5);
+
 /// The kind of key that a token stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -136,7 +141,8 @@ impl Tokens {
         })
     }
 
-    /// The claims of a token, if one of the keys signed it and it has not expired.
+    /// The claims of a token, if one of the keys signed it and it has not expired. One that lives for longer, or begins
+    /// later, than any token of the gateway was signed by somebody else who has the key.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<Claims, ApiError> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| invalid())?;
         let key = header.kid.and_then(|kid| self.known.get(&kid)).ok_or_else(invalid)?;
@@ -144,6 +150,10 @@ impl Tokens {
             jsonwebtoken::decode::<Claims>(token, key, &self.validation).map_err(|_| invalid())?.claims;
         if claims.exp <= now.seconds() {
             return Err(ApiError::refused(ErrorCode::TokenExpired, "the access token has expired"));
+        }
+        let lifetime = claims.exp.saturating_sub(claims.iat);
+        if lifetime > LONGEST.as_secs().cast_signed() || claims.iat > now.plus(CLOCKS_APART).seconds() {
+            return Err(invalid());
         }
         Ok(claims)
     }
@@ -158,4 +168,39 @@ pub fn read_token(keyring: &Keyring, token: &str, now: Timestamp) -> Option<(Str
 
 pub(crate) fn invalid() -> ApiError {
     ApiError::refused(ErrorCode::TokenInvalid, "the access token is not valid")
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::{MerchantId, Secret};
+
+    use super::*;
+
+    struct Zeros;
+
+    impl Entropy for Zeros {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    #[test]
+    fn a_token_that_the_gateway_would_not_have_made_is_refused_whoever_signed_it() {
+        let master = Secret::new("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+        let keyring = Keyring::from_base64(&master).expect("a master key");
+        let tokens = Tokens::new(&keyring, "https://pay.example");
+        let now = Timestamp::from_millis(1_763_683_200_000);
+        let tenant = Tenant::new(MerchantId(1), Environment::Test);
+        let bearer = Bearer { tenant, key_kind: KeyKind::ApiKey, key_id: "key_1" };
+        let issued = |at: Timestamp, lifetime| {
+            let token = tokens.issue(&bearer, &Scopes::all(), lifetime, at, &Zeros);
+            tokens.verify(&token.expect("signed").access_token, now)
+        };
+        issued(now, LONGEST).expect("the longest that there is");
+        issued(now.plus(CLOCKS_APART), LONGEST).expect("of a node whose clock is ahead");
+        let second = Duration::from_secs(1);
+        assert_eq!(issued(now, LONGEST + second).expect_err("too long").code(), ErrorCode::TokenInvalid);
+        let later = now.plus(CLOCKS_APART + second);
+        assert_eq!(issued(later, LONGEST).expect_err("not yet").code(), ErrorCode::TokenInvalid);
+    }
 }

@@ -6,12 +6,12 @@ mod lines;
 mod page;
 
 use anyhow::{Context, Result};
-use quipu_kernel::{Currency, Environment, Minor, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId, Minor, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, CallerBook as _, MerchantStatus, NewApiKey, NewMerchant, NewOperator, RateLimits,
-    ReturnUrls, Role, Scopes,
+    Actor, ApiVersion, CallerBook as _, HmacCredential, KeyEnvelope, MerchantStatus, NewApiKey, NewMerchant,
+    NewOperator, RateLimits, ReturnUrls, Role, Scopes,
 };
-use quipu_signing::ApiKey;
+use quipu_signing::{ApiKey, OperatorToken};
 use serde::{Deserialize, Serialize};
 
 use crate::{data_folder::DataFolder, wire::Foundation};
@@ -65,17 +65,44 @@ pub(crate) async fn credentials(
     Ok(credentials)
 }
 
-/// The credentials in the file, if they are valid for this database and this master key.
+/// The credentials in the file, if all are valid for this database and this master key.
 async fn working(foundation: &Foundation, folder: &DataFolder) -> Result<Option<Credentials>> {
     let Some(text) = folder.read(FILE)? else { return Ok(None) };
     let Ok(credentials) = serde_json::from_str::<Credentials>(&text) else { return Ok(None) };
-    let Ok(key) = ApiKey::parse(&credentials.v1.api_key) else { return Ok(None) };
+    let work = key_works(foundation, &credentials.v1.api_key).await?
+        && token_works(foundation, &credentials.operator_token).await?
+        && secret_works(foundation, credentials.v2.merchant_id).await?;
+    Ok(work.then_some(credentials))
+}
+
+async fn key_works(foundation: &Foundation, text: &str) -> Result<bool> {
+    let (Ok(key), now) = (ApiKey::parse(text), foundation.clock.now()) else { return Ok(false) };
     for hash in key.hashes(&foundation.keyring) {
-        if foundation.store.api_key_by_hash(&hash).await?.is_some() {
-            return Ok(Some(credentials));
+        if let Some(found) = foundation.store.api_key_by_hash(&hash).await? {
+            let is_live = found.key.revoked_at.is_none() && found.key.expires_at.is_none_or(|end| end > now);
+            return Ok(is_live && found.merchant.api_version == ApiVersion::V1);
         }
     }
-    Ok(None)
+    Ok(false)
+}
+
+async fn token_works(foundation: &Foundation, text: &str) -> Result<bool> {
+    let Ok(token) = OperatorToken::parse(text) else { return Ok(false) };
+    for hash in token.hashes(&foundation.keyring) {
+        if let Some(found) = foundation.store.operator_by_hash(&hash).await? {
+            return Ok(found.is_active(foundation.clock.now()));
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a merchant can sign. Its secret is the only one that it was given.
+async fn secret_works(foundation: &Foundation, merchant: i64) -> Result<bool> {
+    let credentials = foundation.store.credentials(MerchantId(merchant)).await?;
+    let signs = |it: &KeyEnvelope<HmacCredential>| {
+        it.key.revoked_at.is_none() && it.merchant.api_version == ApiVersion::V2
+    };
+    Ok(credentials.iter().any(signs))
 }
 
 async fn make(foundation: &Foundation) -> Result<Credentials> {

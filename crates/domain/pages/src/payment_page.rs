@@ -86,11 +86,17 @@ impl PaymentPage {
         let is_deposit = terms.kind.direction() == Direction::Deposit;
         let is_test = terms.tenant.environment() == Environment::Test;
         let frame = Frame::new(brand, words, root, &story.headline, |language| place.page_in(language));
-        let form = payment.waits_for_recipient().then(|| {
+        let is_over = terms.expires_at.is_some_and(|end| end <= view.now);
+        let form = (payment.waits_for_recipient() && !is_over).then(|| {
             let blank = Filled::default();
             let filled = view.filled.unwrap_or(&blank);
             Form::new(view.members, terms.method, terms.currency, filled, words)
         });
+        let sorry = match view.filled {
+            Some(_) if state.payout.is_some() => Some("already-given"),
+            Some(_) if payment.waits_for_recipient() && is_over => Some("withdrawal-expired"),
+            _ => None,
+        };
         let todo = (is_deposit && live).then(|| HowToPay::of(payment, words)).flatten();
         let facts = match &state.payout {
             _ if is_deposit && live => Facts::of_deposit(payment, words),
@@ -113,7 +119,7 @@ impl PaymentPage {
             amount: money::shown(terms.amount.minor(), terms.currency),
             about: terms.description.clone(),
             story,
-            sorry: (view.filled.is_some() && state.payout.is_some()).then(|| words.say("already-given")),
+            sorry: sorry.map(|key| words.say(key)),
             test_notice: (is_test && live).then(|| words.say("test-notice")),
             clock: view.clock(),
             next: view.next(),

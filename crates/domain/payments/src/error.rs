@@ -17,7 +17,7 @@ pub enum CreateError {
     CurrencyNotEnabled(Currency),
     /// The merchant has no enabled route for this method, currency and direction.
     #[error(
-        "no route is enabled for this method, currency and type; GET /payments/methods lists those that are"
+        "no route is enabled for this method, currency and type; GET /api/v1/payments/methods lists those that are"
     )]
     MethodNotAvailable,
     /// The amount is outside the route's bounds, below its fee, or more than a balance could hold.

@@ -40,21 +40,30 @@ pub(crate) struct Derived {
 }
 
 /// The keys of an installation: those of the current master key, with which everything new is made, and those
-/// of retired master keys, which still open and verify older data.
+/// of retired master keys, which still open and verify older data. Those that others may have sign nothing any more: whoever
+/// has one could make new signatures with it.
 pub struct Keyring {
     current: Derived,
     retired: Vec<Derived>,
+    leaked: Vec<Derived>,
 }
 
 impl Keyring {
     /// The keys of a master key written in base64.
     pub fn from_base64(master: &Secret) -> Result<Self, MasterKeyProblem> {
-        Ok(Self { current: Derived::from_base64(master)?, retired: Vec::new() })
+        Ok(Self { current: Derived::from_base64(master)?, retired: Vec::new(), leaked: Vec::new() })
     }
 
     /// Adds a retired master key, so that data made with it stays usable.
     pub fn with_retired(mut self, master: &Secret) -> Result<Self, MasterKeyProblem> {
         self.retired.push(Derived::from_base64(master)?);
+        Ok(self)
+    }
+
+    /// Adds a retired master key that others may have. What was sealed or hashed with it stays usable; signatures made with
+    /// it are refused.
+    pub fn with_leaked(mut self, master: &Secret) -> Result<Self, MasterKeyProblem> {
+        self.leaked.push(Derived::from_base64(master)?);
         Ok(self)
     }
 
@@ -81,7 +90,7 @@ impl Keyring {
 
     /// The keys whose signature on a bearer token is accepted, the signing one first.
     pub fn token_keys(&self) -> impl Iterator<Item = &TokenKey> {
-        self.all().map(|keys| &keys.token)
+        self.signing().map(|keys| &keys.token)
     }
 
     pub(crate) fn current(&self) -> &Derived {
@@ -92,14 +101,19 @@ impl Keyring {
         self.all().find(|keys| keys.id == id)
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Derived> {
+    /// The keys whose signatures are accepted.
+    pub(crate) fn signing(&self) -> impl Iterator<Item = &Derived> {
         std::iter::once(&self.current).chain(&self.retired)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Derived> {
+        self.signing().chain(&self.leaked)
     }
 }
 
 impl std::fmt::Debug for Keyring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Keyring({}, {} retired)", self.current.id, self.retired.len())
+        write!(f, "Keyring({}, {} retired)", self.current.id, self.retired.len() + self.leaked.len())
     }
 }
 
@@ -178,8 +192,19 @@ pub(crate) mod tests {
         let (old, new) = (generate_master_key(&SystemEntropy), generate_master_key(&SystemEntropy));
         let credential = Secret::new("qp_op_x");
         let stored = Keyring::from_base64(&old).expect("a key").hash(&credential);
-        let rotated = Keyring::from_base64(&new).and_then(|ring| ring.with_retired(&old)).expect("keys");
-        assert_eq!(rotated.hashes(&credential), [rotated.hash(&credential), stored]);
+        for add in [Keyring::with_retired, Keyring::with_leaked] {
+            let rotated = Keyring::from_base64(&new).and_then(|ring| add(ring, &old)).expect("keys");
+            assert_eq!(rotated.hashes(&credential), [rotated.hash(&credential), stored.clone()]);
+        }
+    }
+
+    #[test]
+    fn a_key_that_others_may_have_signs_no_tokens() {
+        let (old, new) = (generate_master_key(&SystemEntropy), generate_master_key(&SystemEntropy));
+        let signing = |add: fn(Keyring, &Secret) -> Result<Keyring, MasterKeyProblem>| {
+            Keyring::from_base64(&new).and_then(|ring| add(ring, &old)).expect("keys").token_keys().count()
+        };
+        assert_eq!((signing(Keyring::with_retired), signing(Keyring::with_leaked)), (2, 1));
     }
 
     #[test]

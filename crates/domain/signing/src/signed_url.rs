@@ -34,12 +34,13 @@ impl SignedUrl<'_> {
     }
 
     /// Whether `signature` is the signature of this URL, compared in constant time, and the permission has
-    /// not ended at `now`. URLs signed before the master key was replaced are valid until their end.
+    /// not ended at `now`. URLs signed before the master key was replaced are valid until their end, unless others may have that
+    /// key.
     pub fn verify(&self, keyring: &Keyring, signature: &str, now: Timestamp) -> Result<(), UrlProblem> {
         let signature = hex::decode(signature).map_err(|_| UrlProblem::Mismatch)?;
         let message = self.message();
         let known =
-            keyring.all().any(|keys| hmac::verify(&keys.urls, message.as_bytes(), &signature).is_ok());
+            keyring.signing().any(|keys| hmac::verify(&keys.urls, message.as_bytes(), &signature).is_ok());
         if !known {
             return Err(UrlProblem::Mismatch);
         }
@@ -55,7 +56,10 @@ impl SignedUrl<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keyring::tests::some_keyring;
+    use crate::{
+        entropy::SystemEntropy,
+        keyring::{generate_master_key, tests::some_keyring},
+    };
 
     #[test]
     fn a_url_is_good_for_its_method_path_and_time_only() {
@@ -73,6 +77,11 @@ mod tests {
             assert_eq!(other.verify(&keyring, &signature, at(99)), Err(UrlProblem::Mismatch), "{other:?}");
         }
         assert_eq!(url.verify(&some_keyring(), &signature, at(99)), Err(UrlProblem::Mismatch));
+        let old = generate_master_key(&SystemEntropy);
+        let signature_of_old = url.sign(&Keyring::from_base64(&old).expect("a key"));
+        let with = |ring: Result<Keyring, _>| url.verify(&ring.expect("a key"), &signature_of_old, at(99));
+        assert_eq!(with(some_keyring().with_retired(&old)), Ok(()));
+        assert_eq!(with(some_keyring().with_leaked(&old)), Err(UrlProblem::Mismatch));
         for forged in ["", "zz", &signature[..62], &signature.replace(&signature[..1], "g")] {
             assert_eq!(url.verify(&keyring, forged, at(99)), Err(UrlProblem::Mismatch));
         }

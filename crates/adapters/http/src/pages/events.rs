@@ -162,7 +162,8 @@ mod tests {
         let (payment, about) = (unpaid(), Arc::new(About::plain()));
         let viewers = Arc::new(Viewers::default());
         let seat = viewers.enter(payment.terms().tenant, payment.id(), &about).expect("a seat");
-        let visit = Visit { payment, about, words: Words::of(Language::English), token: String::new() };
+        let words = Words::of(Language::English);
+        let visit = Visit { payment, is_suspended: false, about, words, token: String::new() };
         let mut pieces = Box::pin(Watching::new(seat, &visit, Arc::new(SystemClock)).pieces());
         let first = pieces.next().await.expect("the present state");
         assert!(first.starts_with(b"retry: 2000\nid: 1\ndata: {"), "{first:?}");

@@ -29,7 +29,9 @@ async fn fill(call: &Call) -> Outcome {
     let (values, problems) = call.form().await?.into_members();
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     let recipients = &call.state.services.pages.recipients;
-    let filled = if problems.is_empty() {
+    let filled = if visit.is_suspended {
+        Err(FillError::MethodNotAvailable)
+    } else if problems.is_empty() {
         recipients.run(tenant, &id, &values).await
     } else {
         Err(FillError::Invalid(problems))
@@ -53,7 +55,9 @@ async fn fill(call: &Call) -> Outcome {
 
 /// The page for a person whose entries were not taken.
 fn page_with(status: StatusCode, visit: &Visit, call: &Call, filled: &Filled) -> HttpResponse {
-    reply::page(status, policy(), PaymentPage::new(visit.view(call.now, Some(filled))).html())
+    // The form may have been waited for.
+    let now = call.state.services.clock.now();
+    reply::page(status, policy(), PaymentPage::new(visit.view(now, Some(filled))).html())
 }
 
 /// `GET /payment-pages/{token}/recipient`, the address of the form's last answer: leads to the page, which has the

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
+use quipu_merchants::MerchantStatus;
 use quipu_pages::{Brand, Filled, Language, Place, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
@@ -12,6 +13,8 @@ use crate::{call::Call, error::ApiError, error_code::ErrorCode, state::AppState,
 /// A visit.
 pub(super) struct Visit {
     pub(super) payment: Payment,
+    /// Whether the merchant is suspended. Then no recipient is asked for, as that would send its money.
+    pub(super) is_suspended: bool,
     pub(super) about: Arc<About>,
     pub(super) words: Words,
     pub(super) token: String,
@@ -34,13 +37,14 @@ impl Visit {
         let merchant = services.credentials.remembered_merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
         let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
+        let is_suspended = merchant.status == MerchantStatus::Suspended;
         let mut members = Vec::new();
-        if payment.waits_for_recipient() {
+        if payment.waits_for_recipient() && !is_suspended {
             let routes = services.routes.routes(tenant.merchant()).await?;
             members = recipient_members(&payment, &routes);
         }
         let about = Arc::new(About { brand, root: call.state.settings.root().to_owned(), members });
-        Ok(Self { payment, about, words: words(call), token })
+        Ok(Self { payment, is_suspended, about, words: words(call), token })
     }
 
     /// The view of the page at `now`.

@@ -12,10 +12,11 @@ use crate::{
     caller::Caller,
     envelope,
     error::ApiError,
+    tokens::LONGEST,
 };
 
 const DEFAULT_SECONDS: u64 = 900;
-const MAX_SECONDS: u64 = 3600;
+const MAX_SECONDS: u64 = LONGEST.as_secs();
 
 /// `POST …/auth/token`, for an API key or a signed request alike.
 pub(crate) async fn token(call: Call, caller: Caller) -> Outcome {

@@ -108,7 +108,7 @@ impl Decider {
         }
         let bounds = Bounds::of(route);
         let fee = bear_fee(draft.amount, route).ok_or_else(|| bounds.exceeded())?;
-        let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
+        let rail = self.rails.require(&route.rail)?;
 
         let (held, completion) = movements(&draft, fee).map_err(|_| bounds.exceeded())?;
         let now = self.clock.now();

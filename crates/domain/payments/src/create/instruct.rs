@@ -118,7 +118,16 @@ impl CreatePayment {
             changes.idempotency = key.clone().map(bring);
             match self.commit.commit(changes).await {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
-                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
+                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
+                    // Whoever brought the answer may have seen the payment move on.
+                    if let Err(failure) = answer
+                        && let Ok(Some(found)) =
+                            self.reads.payment(payment.terms().tenant, payment.id()).await
+                    {
+                        self.report(rail, &found, failure).await;
+                    }
+                    return Attempt::KeyUsed;
+                }
                 Err(CommitError::Refused(Refusal::Stale)) => {
                     match self.reads.payment(payment.terms().tenant, payment.id()).await {
                         Ok(Some(found)) => *payment = found,

@@ -139,7 +139,7 @@ impl FillRecipient {
         now: Timestamp,
     ) -> Result<Changes, FillError> {
         let before = BeforeChange::of(&payment);
-        let rail = self.rails.get(&payment.terms().rail).ok_or(FillError::MethodNotAvailable)?;
+        let rail = self.rails.require(&payment.terms().rail)?;
         let (mut terms, mut state) = payment.into_parts();
         // It no longer waits for anybody, as one that was created with its recipient.
         terms.expires_at = None;

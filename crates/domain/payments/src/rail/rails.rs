@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use quipu_kernel::StoreError;
+
 use crate::rail::Rail;
 
 /// The configured rails, found by the names that routes use.
@@ -17,6 +19,13 @@ impl Rails {
     /// The rail of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Rail>> {
         self.0.get(name)
+    }
+
+    /// The rail of this name, which a route of a merchant names. A node without it can do nothing for that route at the
+    /// moment; another node may.
+    pub(crate) fn require(&self, name: &str) -> Result<&Arc<dyn Rail>, StoreError> {
+        let missing = || StoreError::Unavailable(format!("the rail {name} is not configured on this node"));
+        self.get(name).ok_or_else(missing)
     }
 
     /// The rail whose callbacks have this name in their path.

@@ -33,7 +33,11 @@ impl DecisionNote {
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let mut text = |name, max| fields.text(name, max, &mut problems).map(str::to_owned);
+        let mut text = |name, max| {
+            let text = fields.text(name, max, &mut problems);
+            // One that says nothing is none.
+            text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
         let note = Self {
             reason: text("reason", MAX_REASON),
             rail_reference: text("rail_reference", MAX_REFERENCE),

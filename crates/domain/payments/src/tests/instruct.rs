@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
-use quipu_commit::Queue;
+use quipu_commit::{Answer, IdempotencyRecord, KeptAnswer, Queue};
 use quipu_kernel::{Page, PaymentId, StoreError};
 use serde_json::json;
 
 use super::{
+    keyed_creation::ask,
     settle::{attend, issuing, later},
     world::{MockBank, START, World, bank_asked_after, creation, deposit, ready, with},
 };
@@ -92,9 +93,9 @@ fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
     }
 }
 
-/// A creation that its rail refuses after the payment took another way: how it was answered, and what waits
-/// for a person.
-fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)>) {
+/// A creation that its rail refuses after the payment took another way: how the payment stands, and what waits
+/// for a person. A creation with a key is also repeated before, and the repeat brings its answer.
+fn refused_after(meanwhile: Trigger, key: Option<&str>) -> (Status, Vec<(RailEventKind, ParkReason)>) {
     let moves = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
     let mut rail = remote();
     rail.expect_reserve().returning(|_| Capacity::Reserved(Reservation::Unneeded));
@@ -107,25 +108,39 @@ fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)
     let (store, entropy) = (Arc::clone(&world.store), Arc::clone(&world.entropy));
     let moving = move || {
         let payment = store.rows().payments.values().next().expect("committed").clone();
-        let changed = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
-        store.intrude(changed.changes);
+        let moved = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
+        let mut changes = moved.changes;
+        let brought = KeptAnswer::Brought(Answer { status: 200, body: "as it stands".to_owned() });
+        let first = store.rows().commits[0].idempotency.clone();
+        changes.idempotency = first.map(|record| IdempotencyRecord { answer: brought, ..record });
+        store.intrude(changes);
     };
     assert!(moves.set(Box::new(moving)).is_ok(), "set once");
-    let answered = ready(world.create.run(creation(&deposit()))).expect("the payment stands");
+    if let Some(key) = key {
+        let answered = ask(&world, key, &deposit(), None).expect("the payment stands");
+        assert_eq!(answered.answer.body, "as it stands");
+    } else {
+        ready(world.create.run(creation(&deposit()))).expect("the payment stands");
+    }
     let (parked, _) = ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
-    (answered.status(), parked.iter().map(|receipt| (receipt.kind, receipt.reason)).collect())
+    let status = world.store.rows().payments.values().next().expect("it is there").status();
+    (status, parked.iter().map(|receipt| (receipt.kind, receipt.reason)).collect())
 }
 
 #[test]
 fn a_refusal_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
     let contradiction = (RailEventKind::Failed, ParkReason::Contradiction);
-    assert_eq!(refused_after(Trigger::Confirm), (Status::Completed, vec![contradiction]));
+    for key in [None, Some("k")] {
+        assert_eq!(refused_after(Trigger::Confirm, key), (Status::Completed, vec![contradiction]), "{key:?}");
+    }
 }
 
 #[test]
 fn a_refusal_of_what_has_failed_meanwhile_agrees() {
-    assert_eq!(refused_after(Trigger::Fail), (Status::Failed, Vec::new()));
-    assert_eq!(refused_after(Trigger::Expire), (Status::Expired, Vec::new()));
+    for key in [None, Some("k")] {
+        assert_eq!(refused_after(Trigger::Fail, key), (Status::Failed, Vec::new()), "{key:?}");
+        assert_eq!(refused_after(Trigger::Expire, key), (Status::Expired, Vec::new()), "{key:?}");
+    }
 }
 
 #[test]

@@ -23,12 +23,14 @@ struct Tested {
 }
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
-    let endpoint = endpoint_of(&call, &caller).await?;
+    endpoint_of(&call, &caller).await?;
     let name = event_type(&call).await?;
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant());
     let turn = call.state.samples.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
+    // The body and the turn may have been waited for, and the endpoint may be another one by now, or gone.
+    let endpoint = endpoint_of(&call, &caller).await?;
     // In a task of its own, so that the attempt goes on when the client disconnects.
     let courier = services.webhooks.courier.clone();
     let (target, event) = (endpoint, id.clone());
