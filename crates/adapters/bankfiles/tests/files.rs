@@ -131,6 +131,8 @@ fn a_statement_gives_its_booked_movements_one_by_one() {
         ]
     );
     assert!(entries.iter().all(|entry| entry.account == "646180157000000004" && entry.statement == 1));
+    let sent_as = entries.iter().map(|entry| entry.end_to_end_id.as_deref());
+    assert!(sent_as.eq(["NOTPROVIDED", "first", "second", "second"].map(Some)), "{entries:?}");
     assert!(entries[0].texts.contains(&"pay_1763683200000_abcdefghjkmn & thanks ✓".to_owned()));
     assert_eq!(entries[3].return_reason.as_deref(), Some("AC04 closed account"));
 }
@@ -223,6 +225,7 @@ fn details_that_are_not_what_was_booked_are_one_movement() {
     let file = STATEMENT.replace("<Amt Ccy=\"MXN\">30.00</Amt>", "<Amt Ccy=\"MXN\">15.00</Amt>");
     let entries = read(&file).expect("a statement");
     assert_eq!(entries.iter().map(|entry| entry.amount.get()).collect::<Vec<_>>(), [100_000, 1_500, 2_000]);
+    assert_eq!(entries[1].end_to_end_id, None, "neither is that of the whole");
     assert!(["first", "second"].iter().all(|text| entries[1].texts.iter().any(|told| told == text)));
 }
 

@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
 use quipu_configuration::Settings;
-use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId, PaymentId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
-use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status};
+use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status, names_a_payment};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -296,8 +296,17 @@ fn transfer(payment: &Payment) -> Transfer {
         recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
         address,
         account,
-        remittance: reference.or_else(|| Some(terms.merchant_reference.clone())),
+        remittance: Some(remittance(
+            &terms.id,
+            reference.unwrap_or_else(|| terms.merchant_reference.clone()),
+        )),
     }
+}
+
+/// The text for the recipient. One that names a payment, which may be another one, gives way to the payment's own
+/// identifier: the bank may report the text alone when it has paid.
+fn remittance(id: &PaymentId, text: String) -> String {
+    if names_a_payment(&text) { id.as_str().to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -305,6 +314,15 @@ mod tests {
     use quipu_kernel::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn a_text_for_the_recipient_names_no_other_payment() {
+        let id: PaymentId = "pay_1763683200000_abcdefghjkmn".parse().expect("an identifier");
+        let written = |text: &str| remittance(&id, text.to_owned());
+        assert_eq!(written("order-1"), "order-1");
+        assert_eq!(written("again pay_1763683200001_abcdefghjkmn"), id.as_str());
+        assert_eq!(written("PAY 1763683200001 ABCDEFGHJKMN"), id.as_str());
+    }
 
     #[test]
     fn a_file_for_the_bank_takes_the_place_of_no_other() {
