@@ -97,6 +97,14 @@ impl BankEntry {
         only(found)
     }
 
+    /// What a person may know this movement by: its direction and all its texts.
+    fn described(&self) -> String {
+        let direction = if self.is_credit { "credit" } else { "debit" };
+        let texts = self.texts.iter().map(String::as_str).filter(|text| !says_nothing(text));
+        let texts = texts.collect::<Vec<_>>().join(" / ");
+        format!("{direction}: {texts}").chars().take(MOST_IN_REFERENCE).collect()
+    }
+
     /// This movement as an event of the named payment. `name` is what [`MovementNames`] gave it; without a
     /// payment, `named` is `None`.
     pub fn event(&self, name: String, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
@@ -112,9 +120,7 @@ impl BankEntry {
         let reference = if let (Some((id, _)), Some(_)) = (named, kind) {
             id.as_str().to_owned()
         } else {
-            let direction = if self.is_credit { "credit" } else { "debit" };
-            let text = self.texts.first().map_or("", String::as_str);
-            format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
+            self.described()
         };
         RailEvent {
             id: name,
@@ -128,6 +134,11 @@ impl BankEntry {
             provider_reference: provider_reference(&self.reference),
         }
     }
+}
+
+/// Whether a bank wrote this word because it has no text.
+fn says_nothing(text: &str) -> bool {
+    ["NOTPROVIDED", "NONREF", "NOREF", "NONE"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Whether a text contains the identifier of a payment, however a bank would change it.
@@ -251,6 +262,23 @@ mod tests {
             let about_it = event.rail_reference == ID;
             assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {is_credit} {is_return}");
         }
+    }
+
+    #[test]
+    fn a_person_is_shown_all_texts_of_what_names_no_payment() {
+        let shown = |is_credit, texts: &[&str]| {
+            let event = entry(is_credit, false, texts).event("the name".to_owned(), None);
+            assert_eq!(event.id, "the name");
+            event.rail_reference
+        };
+        assert_eq!(
+            shown(true, &["NOTPROVIDED", "rent", "NonRef", "Ana Pérez", "none"]),
+            "credit: rent / Ana Pérez"
+        );
+        assert_eq!(shown(false, &["nonetheless"]), "debit: nonetheless");
+        assert_eq!(shown(true, &["NOTPROVIDED"]), "credit: ");
+        let long = "é".repeat(200);
+        assert_eq!(shown(true, &[&long, &long]).chars().count(), MOST_IN_REFERENCE);
     }
 
     #[test]
