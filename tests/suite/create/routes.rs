@@ -145,6 +145,10 @@ async fn validate_judges_without_creating(database: Database) {
         "method": "bank_transfer", "currency": "ARS", "type": "withdrawal", "payout": { "bank_account": "1" }
     }));
     assert_eq!(code(payout.await.data()), "VALIDATION_FAILED");
+    for amount in [json!(0), json!(i64::MAX), json!(u64::MAX), json!(1e20)] {
+        let far = json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": amount });
+        assert_eq!(code(validate(far).await.data()), "VALIDATION_FAILED", "{amount}");
+    }
     for body in [json!({}), json!({ "method": 5, "currency": "MXN", "type": "deposit" }), json!([])] {
         validate(body).await.refused(400, "VALIDATION_FAILED");
     }

@@ -15,7 +15,7 @@ on_both_databases!(
 );
 
 /// A merchant whose SPEI route and Argentine withdrawals are on the manual rail.
-async fn merchant_by_hand(gateway: &Gateway) -> Merchant {
+pub(super) async fn merchant_by_hand(gateway: &Gateway) -> Merchant {
     let merchant = gateway.merchant().await;
     let account = json!({
         "bank_name": "Bank", "swift_code": "DEUTDEFF", "account_holder": "Quipu", "account_number": "646180157000000004",
@@ -40,7 +40,7 @@ async fn withdrawal(gateway: &Gateway, merchant: &Merchant, submit: bool) -> Str
     id
 }
 
-fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
+pub(super) fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
     let id = merchant.id.to_string();
     let out = gateway.data_folder().join("out.xml").display().to_string();
     // Sent to the bank.
@@ -62,7 +62,7 @@ fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
     serde_json::from_str(gateway.run(&words).ok()).expect("JSON")
 }
 
-fn import(gateway: &Gateway, file: &str) -> Result<Value, String> {
+pub(super) fn import(gateway: &Gateway, file: &str) -> Result<Value, String> {
     import_as(gateway, "statement.xml", file)
 }
 
@@ -76,7 +76,7 @@ fn import_as(gateway: &Gateway, name: &str, file: &str) -> Result<Value, String>
     }
 }
 
-fn entry(reference: &str, credit: bool, amount: &str, text: &str, returned: bool) -> String {
+pub(super) fn entry(reference: &str, credit: bool, amount: &str, text: &str, returned: bool) -> String {
     let indicator = if credit { "CRDT" } else { "DBIT" };
     let reason = if returned { "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>" } else { "" };
     format!(
@@ -86,7 +86,7 @@ fn entry(reference: &str, credit: bool, amount: &str, text: &str, returned: bool
     )
 }
 
-fn statement(entries: &[String]) -> String {
+pub(super) fn statement(entries: &[String]) -> String {
     format!(
         "<Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt><Id>S1</Id>\
          <Acct><Id><Othr><Id>646180157000000004</Id></Othr></Id></Acct>{}</Stmt></BkToCstmrStmt></Document>",

@@ -21,6 +21,9 @@ pub struct Entry {
     pub amount: Amount,
     /// Currency of the amount.
     pub currency: Currency,
+    /// The identifier that the payer gave the transfer. Details that are booked as one movement have none
+    /// together.
+    pub end_to_end_id: Option<String>,
     /// All texts that may name a payment: end-to-end identifier, instruction identifier, remittance texts.
     pub texts: Vec<String>,
     /// Why the money came back: the reason's code and its explanation.

@@ -72,6 +72,7 @@ struct Movement {
     is_return: bool,
     bank_reference: Option<String>,
     day: Option<String>,
+    end_to_end_id: Option<String>,
     texts: Vec<String>,
     reason: Vec<String>,
 }
@@ -201,6 +202,7 @@ impl Statement {
             is_return: detail.is_return || entry.is_return,
             amount: Amount::new(units).map_err(|_| wrong("amount"))?,
             currency,
+            end_to_end_id: detail.end_to_end_id.clone(),
             texts: detail.texts.clone(),
             return_reason: (!reason.is_empty()).then_some(reason),
         }))
@@ -243,8 +245,9 @@ impl Movement {
     }
 
     fn take_detail(&mut self, place: &Place, text: &str) {
+        const END_TO_END: &str = "Refs/EndToEndId";
         const NAMES: [&str; 11] = [
-            "Refs/EndToEndId",
+            END_TO_END,
             "Refs/InstrId",
             "Refs/TxId",
             "Refs/PmtInfId",
@@ -268,6 +271,9 @@ impl Movement {
         {
             self.reason.push(short(text));
         } else if NAMES.iter().any(|name| place.is_at(name)) {
+            if place.is_at(END_TO_END) {
+                self.end_to_end_id = Some(text.to_owned());
+            }
             self.take_text(text);
         }
     }

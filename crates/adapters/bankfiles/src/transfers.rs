@@ -11,10 +11,13 @@ use quipu_kernel::{Amount, Currency, Timestamp};
 use crate::minor_units::decimal;
 
 const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
-/// Characters of an account's number, of another name of it, and of a bank's name, at most.
+/// Characters of an account's number, of another name of it, of its type, of a bank's name, and of a person's
+/// identifier, at most.
 const ACCOUNT: usize = 34;
 const PROXY: usize = 2_048;
+const TYPE: usize = 35;
 const BANK: usize = 35;
+const PERSON: usize = 35;
 /// The text for a required element whose value is not known.
 const NOT_PROVIDED: &str = "NOTPROVIDED";
 
@@ -25,6 +28,8 @@ pub struct BankAccount {
     pub number: String,
     /// Another name for the destination, at most 2,048 characters: a PayID, a wallet.
     pub proxy: Option<String>,
+    /// The type of the account in the words of its bank, at most 35 characters.
+    pub account_type: Option<String>,
     /// The bank's BIC, if it is known; another name of the bank has at most 35 characters.
     pub swift: Option<String>,
     /// The bank's code in its own country: a BSB, a bank code. At most 35 characters.
@@ -35,15 +40,21 @@ impl BankAccount {
     /// Why this account cannot be written in a file; `None` if it can. A name is never cut short, since it
     /// might become another account's.
     pub fn misfit(&self) -> Option<&'static str> {
-        let fits = |text: &Option<String>, most| text.as_ref().is_none_or(|text| is_whole(text, most));
         if self.number.is_empty() && self.proxy.is_none() {
             return Some("there is no account number");
         }
         let complaints = [
             (is_whole(&self.number, ACCOUNT), "the account number does not fit: 34 characters at most"),
-            (fits(&self.proxy, PROXY), "the name of the account does not fit: 2048 characters at most"),
-            (fits(&self.swift, BANK), "the SWIFT code does not fit: 35 characters at most"),
-            (fits(&self.clearing_code, BANK), "the bank code does not fit: 35 characters at most"),
+            (
+                fits(self.proxy.as_deref(), PROXY),
+                "the name of the account does not fit: 2048 characters at most",
+            ),
+            (
+                fits(self.account_type.as_deref(), TYPE),
+                "the type of the account does not fit: 35 characters at most",
+            ),
+            (fits(self.swift.as_deref(), BANK), "the SWIFT code does not fit: 35 characters at most"),
+            (fits(self.clearing_code.as_deref(), BANK), "the bank code does not fit: 35 characters at most"),
         ];
         complaints.into_iter().find(|(fits, _)| !fits).map(|(_, complaint)| complaint)
     }
@@ -69,10 +80,20 @@ pub struct Transfer {
     pub recipient: String,
     /// The recipient's postal address, if it is known.
     pub address: Option<String>,
+    /// The recipient's tax identifier, at most 35 characters, if it is known.
+    pub tax_id: Option<String>,
     /// The account that is paid.
     pub account: BankAccount,
     /// The text for the recipient.
     pub remittance: Option<String>,
+}
+
+impl Transfer {
+    /// Why this transfer cannot be written in a file; `None` if it can.
+    pub fn misfit(&self) -> Option<&'static str> {
+        let complaint = "the tax identifier does not fit: 35 characters at most";
+        self.account.misfit().or_else(|| (!fits(self.tax_id.as_deref(), PERSON)).then_some(complaint))
+    }
 }
 
 /// A file of transfers in one currency from one account.
@@ -91,10 +112,10 @@ pub struct Transfers<'a> {
 }
 
 /// Writes the file. Texts for people are cut to the lengths that the schema allows. Fails if `out` does, and
-/// if an account cannot be written.
+/// if an account or a transfer cannot be written.
 pub fn write_transfers(out: impl Write, file: &Transfers<'_>) -> io::Result<()> {
-    let mut accounts = file.transfers.iter().map(|transfer| &transfer.account).chain([&file.debtor.account]);
-    if let Some(misfit) = accounts.find_map(BankAccount::misfit) {
+    let misfit = file.debtor.account.misfit();
+    if let Some(misfit) = misfit.or_else(|| file.transfers.iter().find_map(Transfer::misfit)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, misfit));
     }
     let mut xml = Xml(Writer::new_with_indent(out, b' ', 2));
@@ -171,8 +192,11 @@ impl<W: Write> Xml<W> {
         self.agent("CdtrAgt", &transfer.account, false)?;
         self.within("Cdtr", |xml| {
             xml.leaf("Nm", &transfer.recipient, 140)?;
-            match &transfer.address {
-                Some(address) => xml.within("PstlAdr", |xml| xml.address_lines(address)),
+            if let Some(address) = &transfer.address {
+                xml.within("PstlAdr", |xml| xml.address_lines(address))?;
+            }
+            match &transfer.tax_id {
+                Some(tax_id) => xml.person(tax_id),
                 None => Ok(()),
             }
         })?;
@@ -181,6 +205,12 @@ impl<W: Write> Xml<W> {
             Some(text) => self.within("RmtInf", |xml| xml.leaf("Ustrd", text, 140)),
             None => Ok(()),
         }
+    }
+
+    fn person(&mut self, identifier: &str) -> io::Result<()> {
+        self.within("Id", |xml| {
+            xml.within("PrvtId", |xml| xml.within("Othr", |xml| xml.leaf("Id", identifier, PERSON)))
+        })
     }
 
     /// An address in lines of 70 characters.
@@ -204,6 +234,9 @@ impl<W: Write> Xml<W> {
                     xml.within("Othr", |xml| xml.leaf("Id", number, ACCOUNT))
                 }
             })?;
+            if let Some(account_type) = &account.account_type {
+                xml.within("Tp", |xml| xml.leaf("Prtry", account_type, TYPE))?;
+            }
             proxy.map_or(Ok(()), |proxy| xml.within("Prxy", |xml| xml.leaf("Id", proxy, PROXY)))
         })
     }
@@ -234,6 +267,11 @@ fn is_written(letter: char) -> bool {
 /// Whether a text is written as it is.
 fn is_whole(text: &str, most: usize) -> bool {
     text.chars().count() <= most && text.chars().all(is_written)
+}
+
+/// Whether a text, if there is one, is written as it is.
+fn fits(text: Option<&str>, most: usize) -> bool {
+    text.is_none_or(|text| is_whole(text, most))
 }
 
 /// Whether a text has the form that the schema asks of an IBAN.

@@ -9,6 +9,8 @@ pub(crate) enum Shows {
     Data(&'static str),
     /// `{success, data: […], total, pagination}`
     List(&'static str),
+    /// `{success, data: […], total, pagination}`, with `total` inside `pagination` too.
+    CountedList(&'static str),
     /// `{success, …}`, the members at the top level.
     Members(&'static str),
     /// The schema itself.

@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
 use quipu_configuration::Settings;
-use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId, PaymentId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
-use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status};
+use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status, names_a_payment};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -88,7 +88,7 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
         taking.lock().unwrap_or_else(PoisonError::into_inner).replace(export.export_id.clone());
         audit_line(foundation, merchant, export, payments)
     };
-    let fit = |payment: &Payment| transfer(payment).account.misfit().is_none();
+    let fit = |payment: &Payment| transfer(payment).misfit().is_none();
     let exported = foundation.export().run(&route, &fit, &audit).await;
     let Exported { file, left_out } = answer::explained(exported, || {
         let id = taking.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
@@ -182,7 +182,7 @@ fn over(payment: &Payment) -> Value {
 
 /// A withdrawal that cannot be written in a file, and the reason.
 fn misfit(payment: &Payment) -> Value {
-    json!({ "transaction_id": payment.id(), "reason": transfer(payment).account.misfit() })
+    json!({ "transaction_id": payment.id(), "reason": transfer(payment).misfit() })
 }
 
 /// The account that pays, from the `instructions` of the route.
@@ -209,7 +209,7 @@ async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> 
     match (text("account_holder"), text("account_number")) {
         (Some(name), Some(number)) => {
             let (swift, clearing_code) = (text("swift_code"), text("bsb"));
-            let account = BankAccount { number, proxy: None, swift, clearing_code };
+            let account = BankAccount { number, swift, clearing_code, ..BankAccount::default() };
             match account.misfit() {
                 Some(misfit) => bail!("the route's instructions cannot name the debtor: {misfit}"),
                 None => Ok(Debtor { name, account }),
@@ -287,7 +287,8 @@ fn transfer(payment: &Payment) -> Transfer {
         let proxy = if payout.bank_account.is_some() { None } else { payout.payid.or(wallet) };
         let (number, clearing_code) =
             (payout.bank_account.unwrap_or_default(), payout.bsb.or(payout.bank_code));
-        let account = BankAccount { number, proxy, swift: None, clearing_code };
+        let account =
+            BankAccount { number, proxy, swift: None, clearing_code, account_type: payout.account_type };
         (account, named, None, None)
     };
     Transfer {
@@ -295,9 +296,19 @@ fn transfer(payment: &Payment) -> Transfer {
         amount: terms.amount,
         recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
         address,
+        tax_id: payout.beneficiary_tax_id,
         account,
-        remittance: reference.or_else(|| Some(terms.merchant_reference.clone())),
+        remittance: Some(remittance(
+            &terms.id,
+            reference.unwrap_or_else(|| terms.merchant_reference.clone()),
+        )),
     }
+}
+
+/// The text for the recipient. One that names a payment, which may be another one, gives way to the payment's own
+/// identifier: the bank may report the text alone when it has paid.
+fn remittance(id: &PaymentId, text: String) -> String {
+    if names_a_payment(&text) { id.as_str().to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -305,6 +316,15 @@ mod tests {
     use quipu_kernel::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn a_text_for_the_recipient_names_no_other_payment() {
+        let id: PaymentId = "pay_1763683200000_abcdefghjkmn".parse().expect("an identifier");
+        let written = |text: &str| remittance(&id, text.to_owned());
+        assert_eq!(written("order-1"), "order-1");
+        assert_eq!(written("again pay_1763683200001_abcdefghjkmn"), id.as_str());
+        assert_eq!(written("PAY 1763683200001 ABCDEFGHJKMN"), id.as_str());
+    }
 
     #[test]
     fn a_file_for_the_bank_takes_the_place_of_no_other() {

@@ -126,18 +126,17 @@ async fn apply(
     naming: &mut MovementNames,
     entry: Entry,
 ) -> Result<RailEventOutcome> {
-    let Entry { statement, account, reference, is_credit, is_return, amount, currency, texts, return_reason } =
-        entry;
     let entry = BankEntry {
-        statement,
-        account,
-        reference,
-        is_credit,
-        is_return,
-        amount,
-        currency,
-        texts,
-        return_reason,
+        statement: entry.statement,
+        account: entry.account,
+        reference: entry.reference,
+        is_credit: entry.is_credit,
+        is_return: entry.is_return,
+        amount: entry.amount,
+        currency: entry.currency,
+        end_to_end_id: entry.end_to_end_id,
+        texts: entry.texts,
+        return_reason: entry.return_reason,
     };
     let name = naming.name(&entry);
     let named = match entry.names() {

@@ -84,8 +84,8 @@ impl<'a> Incoming<'a> {
 /// The payment that an event names, and related facts.
 struct Found {
     payment: Option<Payment>,
-    /// Whether the rail has reported this kind of event for the payment before, in a way that counts. Read for
-    /// entries of a statement only.
+    /// Whether the rail has reported this kind of event for the payment before. Read for entries of a statement
+    /// only.
     was_reported: bool,
     /// Whether the payer chose on the page that plays a scheme, which no answer of the simulator contradicts.
     is_chosen: bool,
@@ -316,8 +316,12 @@ impl ProcessRailEvent {
             (Consequence::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
-                // It contradicts the payment only as the payment stands.
-                changes.expects.extend(payment.as_ref().map(as_it_stands));
+                match payment {
+                    // The next entry is further money, even if it comes at the same time.
+                    Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),
+                    // It contradicts the payment only as the payment stands.
+                    payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
+                }
                 changes.saves.push(Receipt::parked(self.receipt(
                     rail,
                     event,

@@ -14,12 +14,10 @@ pub(super) fn of(name: &str) -> Option<&'static Value> {
 pub(super) fn shown(shows: Shows) -> Option<Value> {
     match shows {
         Shows::Data(name) => Some(json!({ "success": true, "data": of(name)? })),
-        Shows::List(name) => Some(json!({
-            "success": true,
-            "data": [of(name)?],
-            "total": 1,
-            "pagination": { "limit": 20, "offset": 0, "total_pages": 1 },
-        })),
+        Shows::List(name) => list(name, &json!({ "limit": 20, "offset": 0, "total_pages": 1 })),
+        Shows::CountedList(name) => {
+            list(name, &json!({ "total": 1, "limit": 20, "offset": 0, "total_pages": 1 }))
+        }
         Shows::Members(name) => {
             let mut body = of(name)?.clone();
             body.as_object_mut()?.insert("success".to_owned(), true.into());
@@ -28,6 +26,10 @@ pub(super) fn shown(shows: Shows) -> Option<Value> {
         Shows::Plain(name) => of(name).cloned(),
         Shows::Media(_) | Shows::Nothing => None,
     }
+}
+
+fn list(name: &str, pagination: &Value) -> Option<Value> {
+    Some(json!({ "success": true, "data": [of(name)?], "total": 1, "pagination": pagination }))
 }
 
 /// The refusal of this schema with another code and message.

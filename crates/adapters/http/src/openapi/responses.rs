@@ -156,15 +156,8 @@ fn shown(shows: Shows) -> Value {
             "type": "object", "required": ["success", "data"],
             "properties": { "success": success, "data": schema(name) },
         }),
-        Shows::List(name) => json!({
-            "type": "object", "required": ["success", "data", "total", "pagination"],
-            "properties": {
-                "success": success,
-                "data": { "type": "array", "items": schema(name) },
-                "total": { "type": "integer", "minimum": 0 },
-                "pagination": schema("Pagination"),
-            },
-        }),
+        Shows::List(name) => list(name, "Pagination"),
+        Shows::CountedList(name) => list(name, "CountedPagination"),
         Shows::Members(name) => json!({
             "allOf": [
                 { "type": "object", "required": ["success"], "properties": { "success": success } },
@@ -176,6 +169,18 @@ fn shown(shows: Shows) -> Value {
         Shows::Nothing => return json!({}),
     };
     content(&body, examples::shown(shows))
+}
+
+fn list(name: &str, pagination: &str) -> Value {
+    json!({
+        "type": "object", "required": ["success", "data", "total", "pagination"],
+        "properties": {
+            "success": { "type": "boolean", "enum": [true] },
+            "data": { "type": "array", "items": schema(name) },
+            "total": { "type": "integer", "minimum": 0 },
+            "pagination": schema(pagination),
+        },
+    })
 }
 
 fn media(kind: &str) -> Value {

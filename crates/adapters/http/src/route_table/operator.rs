@@ -8,7 +8,7 @@ use crate::{
     error_code::ErrorCode,
     operation::{
         Operation,
-        Shows::{Data, List},
+        Shows::{CountedList, Data, List},
         op,
     },
     operator,
@@ -132,7 +132,7 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
             .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
     row("GET", "/operator/v1/tickets", Access::Staff(Role::Support, run!(operator::tickets::queue, call, staff)))
-        .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(List("QueuedTicket"))),
+        .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(CountedList("QueuedTicket"))),
     row("GET", "/operator/v1/tickets/{id}", Access::Staff(Role::Support, run!(operator::tickets::get, call, staff)))
         .doc(op("getSupportTicket", "A ticket with its payment and the last hundred comments and notes").shows(Data("WholeTicket")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/assign", Access::Staff(Role::Support, run!(operator::tickets::assign, call, staff)))
@@ -140,7 +140,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/tickets/{id}/status", Access::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
         .doc(op("moveTicket", "Move a ticket, and say what was found").takes("TicketMove").shows(Data("SupportTicket")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/tickets/{id}/comments", Access::Staff(Role::Support, run!(operator::tickets::comments, call, staff)))
-        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(PAGE).shows(List("TicketEntry")).refuses(NO_TICKET)),
+        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(PAGE).shows(CountedList("TicketEntry")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/comments", Access::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
         .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", Access::Staff(Role::Support, run!(operator::tickets::attachment, call, staff)))

@@ -10,7 +10,7 @@ use crate::{
     error_code::ErrorCode,
     files::{self, FILE_TYPES},
     operation::{
-        Shows::{Data, List, Media},
+        Shows::{CountedList, Data, Media},
         op,
     },
     row::RouteRow,
@@ -45,7 +45,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/api/v1/tickets", Access::KeyOrToken(CREATE, run!(tickets::create::handle, call, caller))).also_at("/tickets").family_of(Family::Ticket)
         .doc(op("createTicket", "Open a ticket").takes("TicketCreate").answers(201).shows(Data("Ticket")).refuses(&[ErrorCode::TicketExistsForPayment])),
     row("GET", "/api/v1/tickets", Access::KeyOrToken(READ, run!(tickets::list::handle, call, caller))).also_at("/tickets").family_of(Family::Ticket)
-        .doc(op("listTickets", "Tickets, newest first unless asked otherwise").asks(LIST).shows(List("TicketSummary"))),
+        .doc(op("listTickets", "Tickets, newest first unless asked otherwise").asks(LIST).shows(CountedList("TicketSummary"))),
     row("GET", "/api/v1/tickets/{id}", Access::KeyOrToken(READ, run!(tickets::get::handle, call, caller))).also_at("/tickets/{id}").family_of(Family::Ticket)
         .doc(op("getTicket", "One ticket").shows(Data("Ticket")).refuses(NO_TICKET)),
     row("POST", "/api/v1/tickets/{id}/close", Access::KeyOrToken(UPDATE, run!(tickets::moves::close, call, caller))).also_at("/tickets/{id}/close").family_of(Family::Ticket)
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/api/v1/tickets/{id}/comments", Access::KeyOrToken(UPDATE, run!(tickets::comments::add, call, caller))).also_at("/tickets/{id}/comments").family_of(Family::Ticket)
         .doc(op("addComment", "Comment, with files that were sent").takes("CommentCreate").answers(201).shows(Data("Comment")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::LimitReached])),
     row("GET", "/api/v1/tickets/{id}/comments", Access::KeyOrToken(READ, run!(tickets::comments::list, call, caller))).also_at("/tickets/{id}/comments").family_of(Family::Ticket)
-        .doc(op("listComments", "Comments, oldest first").asks(&["Limit", "Offset"]).shows(List("Comment")).refuses(NO_TICKET)),
+        .doc(op("listComments", "Comments, oldest first").asks(&["Limit", "Offset"]).shows(CountedList("Comment")).refuses(NO_TICKET)),
     row("POST", "/api/v1/tickets/{id}/upload-url", Access::KeyOrToken(UPDATE, run!(tickets::upload_url::issue, call, caller))).also_at("/tickets/{id}/upload-url").family_of(Family::Ticket)
         .doc(op("createUploadUrl", "Where a file may be sent").takes("UploadCreate").shows(Data("UploadUrl")).refuses(NO_MOVE)),
     row("GET", "/api/v1/tickets/{id}/attachments/{attachment_id}", Access::KeyOrToken(READ, run!(tickets::attachments::of_ticket, call, caller))).also_at("/tickets/{id}/attachments/{attachment_id}").family_of(Family::Ticket)

@@ -32,3 +32,27 @@ async fn the_reference_works_below_any_path() {
         }
     }
 }
+
+#[actix_web::test]
+async fn a_document_shows_and_requires_the_total_in_the_pagination_of_lists_that_have_it_there() {
+    let world = World::new();
+    for prefix in ["/api/v1", "/operator/v1"] {
+        let document = world.send(request("GET", &format!("{prefix}/openapi.json"))).await.body;
+        for (path, is_counted) in [("/tickets", true), ("/tickets/{id}/comments", true), ("/payments", false)]
+        {
+            let answer = &document["paths"][format!("{prefix}{path}")]["get"]["responses"]["200"];
+            let list = &answer["content"]["application/json"];
+            let shown = list["schema"]["properties"]["pagination"]["$ref"].as_str().expect("a schema");
+            let schema = shown.strip_prefix("#/components/schemas/").expect("of this document");
+            let required = document["components"]["schemas"][schema].to_string();
+            assert_eq!(
+                required.contains(r#""required":["total"]"#),
+                is_counted,
+                "{prefix}{path}: {required}"
+            );
+            // Of the operator's schemas few have examples.
+            let example = list.get("example").map(|example| example["pagination"]["total"].is_u64());
+            assert!(example.is_none_or(|shows_it| shows_it == is_counted), "{prefix}{path}: {list}");
+        }
+    }
+}

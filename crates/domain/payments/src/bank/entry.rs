@@ -31,7 +31,9 @@ pub struct BankEntry {
     pub amount: Amount,
     /// Currency of the amount.
     pub currency: Currency,
-    /// All texts that may name a payment.
+    /// The identifier that the payer gave the transfer, if the bank hands it on.
+    pub end_to_end_id: Option<String>,
+    /// All texts that may name a payment, the identifier of the transfer among them.
     pub texts: Vec<String>,
     /// Why the money came back, in the bank's words or code.
     pub return_reason: Option<String>,
@@ -42,6 +44,8 @@ pub struct BankEntry {
 /// The bank's reference alone is no name: banks give the same one to all transfers of a batch, to a transfer
 /// and its fee, and to a transfer and its return. So direction, amount and named payment are part of a
 /// movement's name, and movements of one statement that agree in all of these are numbered in their order.
+/// The payment in a name is the one that all texts together name, so that a file is known again that was read
+/// before the end-to-end identifier had the first word.
 #[derive(Debug, Default)]
 pub struct MovementNames {
     statement: usize,
@@ -59,7 +63,7 @@ impl MovementNames {
         }
         let BankEntry { account, reference, amount, currency, .. } = entry;
         let sign = if entry.is_credit { '+' } else { '-' };
-        let payment = entry.names();
+        let payment = entry.named_by_texts();
         let payment = payment.as_ref().map_or("", PaymentId::as_str);
         let name = format!("{account}/{reference}/{sign}{amount}{currency}/{payment}");
         let mut hasher = DefaultHasher::new();
@@ -75,18 +79,30 @@ impl MovementNames {
 const MOST_IN_REFERENCE: usize = 255;
 
 impl BankEntry {
-    /// The payment that the texts name, if they name exactly one by its `purpose`, which is its identifier.
-    /// Banks change case and drop punctuation, so neither counts. If no text contains a whole identifier, one
-    /// that is broken in two is accepted.
+    /// The payment that the end-to-end identifier names, or else the texts, if they name exactly one by its
+    /// `purpose`, which is its identifier. Texts of people may speak of other payments. Banks change case and
+    /// drop punctuation, so neither counts.
     pub fn names(&self) -> Option<PaymentId> {
+        let end_to_end = self.end_to_end_id.iter().flat_map(|text| named_in(text)).collect();
+        only(end_to_end).or_else(|| self.named_by_texts())
+    }
+
+    /// The only payment that the texts name. If no text contains a whole identifier, one that is broken in two
+    /// is accepted.
+    fn named_by_texts(&self) -> Option<PaymentId> {
         let mut found: BTreeSet<PaymentId> = self.texts.iter().flat_map(|text| named_in(text)).collect();
         if found.is_empty() {
             found.extend(named_in(&self.texts.concat()));
         }
-        match found.len() {
-            1 => found.into_iter().next(),
-            _ => None,
-        }
+        only(found)
+    }
+
+    /// What a person may know this movement by: its direction and all its texts.
+    fn described(&self) -> String {
+        let direction = if self.is_credit { "credit" } else { "debit" };
+        let texts = self.texts.iter().map(String::as_str).filter(|text| !says_nothing(text));
+        let texts = texts.collect::<Vec<_>>().join(" / ");
+        format!("{direction}: {texts}").chars().take(MOST_IN_REFERENCE).collect()
     }
 
     /// This movement as an event of the named payment. `name` is what [`MovementNames`] gave it; without a
@@ -104,9 +120,7 @@ impl BankEntry {
         let reference = if let (Some((id, _)), Some(_)) = (named, kind) {
             id.as_str().to_owned()
         } else {
-            let direction = if self.is_credit { "credit" } else { "debit" };
-            let text = self.texts.first().map_or("", String::as_str);
-            format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
+            self.described()
         };
         RailEvent {
             id: name,
@@ -120,6 +134,20 @@ impl BankEntry {
             provider_reference: provider_reference(&self.reference),
         }
     }
+}
+
+/// Whether a bank wrote this word because it has no text.
+fn says_nothing(text: &str) -> bool {
+    ["NOTPROVIDED", "NONREF", "NOREF", "NONE"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Whether a text contains the identifier of a payment, however a bank would change it.
+pub fn names_a_payment(text: &str) -> bool {
+    !named_in(text).is_empty()
+}
+
+fn only(found: BTreeSet<PaymentId>) -> Option<PaymentId> {
+    if found.len() == 1 { found.into_iter().next() } else { None }
 }
 
 /// The identifiers of payments in a text: `pay`, 13 digits and 12 letters or digits, whatever stands between
@@ -154,9 +182,16 @@ mod tests {
             is_return,
             amount: Amount::new(5).expect("in range"),
             currency: Currency::MXN,
+            end_to_end_id: None,
             texts: texts.iter().map(|text| (*text).to_owned()).collect(),
             return_reason: None,
         }
+    }
+
+    /// The same entry with this end-to-end identifier, which is one of its texts too.
+    fn sent_as(end_to_end_id: &str, texts: &[&str]) -> BankEntry {
+        let texts: Vec<_> = [&[end_to_end_id], texts].concat();
+        BankEntry { end_to_end_id: Some(end_to_end_id.to_owned()), ..entry(false, false, &texts) }
     }
 
     #[test]
@@ -185,6 +220,32 @@ mod tests {
     }
 
     #[test]
+    fn the_end_to_end_identifier_has_the_first_word_and_changes_no_name_of_a_movement() {
+        let other = ID.replacen('0', "1", 1);
+        let again = format!("again {other}");
+        let named = |entry: &BankEntry| entry.names().map(|id| id.as_str().to_owned());
+        let both = sent_as(ID, &[&again]);
+        assert_eq!(named(&both).as_deref(), Some(ID));
+        assert_eq!(named(&sent_as(&ID.to_uppercase().replace('_', ""), &[&again])).as_deref(), Some(ID));
+        for none in ["NOTPROVIDED", &ID[..20]] {
+            assert_eq!(named(&sent_as(none, &[&again])).as_deref(), Some(other.as_str()), "{none}");
+        }
+        assert_eq!(named(&sent_as(&format!("{ID} {other}"), &["rent"])), None);
+        let name = |entry: &BankEntry| MovementNames::default().name(entry);
+        assert_eq!(name(&both), name(&entry(false, false, &[ID, &again])), "read by an earlier commit");
+    }
+
+    #[test]
+    fn a_text_that_a_bank_could_make_an_identifier_of_names_a_payment() {
+        for text in [ID, "again PAY 1763683200000 ABCDEFGHJKMN", "pay1763683200000abcdefghjkmn."] {
+            assert!(names_a_payment(text), "{text}");
+        }
+        for text in ["", "order-1", "pay_176368320000_abcdefghjkmn", &ID[..20]] {
+            assert!(!names_a_payment(text), "{text}");
+        }
+    }
+
+    #[test]
     fn what_a_movement_means_follows_from_its_direction() {
         use RailEventKind::{Completed, Returned};
         let id: PaymentId = ID.parse().expect("an identifier");
@@ -201,6 +262,23 @@ mod tests {
             let about_it = event.rail_reference == ID;
             assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {is_credit} {is_return}");
         }
+    }
+
+    #[test]
+    fn a_person_is_shown_all_texts_of_what_names_no_payment() {
+        let shown = |is_credit, texts: &[&str]| {
+            let event = entry(is_credit, false, texts).event("the name".to_owned(), None);
+            assert_eq!(event.id, "the name");
+            event.rail_reference
+        };
+        assert_eq!(
+            shown(true, &["NOTPROVIDED", "rent", "NonRef", "Ana Pérez", "none"]),
+            "credit: rent / Ana Pérez"
+        );
+        assert_eq!(shown(false, &["nonetheless"]), "debit: nonetheless");
+        assert_eq!(shown(true, &["NOTPROVIDED"]), "credit: ");
+        let long = "é".repeat(200);
+        assert_eq!(shown(true, &[&long, &long]).chars().count(), MOST_IN_REFERENCE);
     }
 
     #[test]

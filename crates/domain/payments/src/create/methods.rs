@@ -90,13 +90,18 @@ pub struct MethodQuestion {
 
 impl MethodQuestion {
     /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Only the form is checked
-    /// here; a method or currency that does not exist is a finding and no problem.
+    /// here; a method or currency that does not exist, or an amount that no payment can have, is a finding and no
+    /// problem.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
         let (method, currency, kind) = (text("method"), text("currency"), text("type"));
-        let amount = fields.integer("amount", &mut problems).map(Amount::new);
+        let amount = if fields.is_beyond_integers("amount") {
+            Some(Err(OutOfRange))
+        } else {
+            fields.integer("amount", &mut problems).map(Amount::new)
+        };
         fields.object("payout", &mut problems);
         let whole =
             || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });

@@ -4,11 +4,7 @@ use quipu_kernel::{EventId, Minor, Timestamp};
 use quipu_webhooks::{Attempt, DeliveryStatus};
 use serde::Serialize;
 
-use crate::{
-    history::receipt::{PARKED, Receipt, Resolution},
-    payment::refund::Refund,
-    rail::event::RailEventKind,
-};
+use crate::{history::receipt::Receipt, payment::refund::Refund, rail::event::RailEventKind};
 
 /// An event of a payment, as its timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -147,13 +143,9 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Whether the rail has reported this kind of event before in a way that counts: it moved the payment, or
-    /// agreed with its state, or a person completed the payment with the amount that arrived.
+    /// Whether the rail has reported this kind of event before, whatever came of it. What was parked counts:
+    /// it may be the money that a person saw when the payment was completed by hand.
     pub(crate) fn tells_of(&self, kind: RailEventKind) -> bool {
-        let told = |line: &CallbackLine| line.kind == kind.as_str() && line.outcome != PARKED;
-        let booked = |receipt: &Receipt| {
-            receipt.kind == kind && receipt.resolution == Some(Resolution::CompleteWithReceivedAmount)
-        };
-        self.callbacks.iter().any(told) || self.receipts.iter().any(booked)
+        self.callbacks.iter().any(|line| line.kind == kind.as_str())
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use quipu_kernel::{Page, PaymentId};
 
-use super::world::{World, deposit, ready};
+use super::world::{World, amount, deposit, ready};
 use crate::{
     Attention, CrossTenantReads as _, ParkReason, ProcessRailEvent, RailEvent, RailEventKind,
     RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
@@ -113,26 +113,41 @@ fn the_movement_that_a_person_confirmed_before_is_known_and_the_next_is_parked()
     assert_eq!(moves(&world, &id, Completed, "second"), RailEventOutcome::Parked(ParkReason::Contradiction));
 }
 
+/// Two entries of a statement that are read before either of them is stored.
+fn at_once(world: &World, [one, other]: [&RailEvent; 2]) -> [RailEventOutcome; 2] {
+    let rail_events = rail_events(world);
+    world.store.holds.store(true, Ordering::Relaxed);
+    let mut first = pin!(rail_events.run_statement_entry("simulator", one));
+    let mut second = pin!(rail_events.run_statement_entry("simulator", other));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    world.store.holds.store(false, Ordering::Relaxed);
+    [ready(first).expect("processed"), ready(second).expect("processed")]
+}
+
 #[test]
 fn of_two_movements_at_once_one_is_what_a_person_confirmed_and_the_other_is_parked() {
     let world = World::new();
     let id = world.created(&deposit()).id().clone();
     world.moved(&id, Trigger::Confirm);
-    let rail = world.store.payment(&id).terms().rail.clone();
-    let rail_events = rail_events(&world);
     let [one, other] = ["one", "other"].map(|name| event(&world, &id, RailEventKind::Completed, name));
-    world.store.holds.store(true, Ordering::Relaxed);
-    let mut first = pin!(rail_events.run_statement_entry(&rail, &one));
-    let mut second = pin!(rail_events.run_statement_entry(&rail, &other));
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(first.as_mut().poll(&mut context).is_pending());
-    assert!(second.as_mut().poll(&mut context).is_pending());
-    world.store.holds.store(false, Ordering::Relaxed);
-    assert_eq!(ready(first).expect("processed"), RailEventOutcome::Known);
-    assert_eq!(ready(second).expect("processed"), RailEventOutcome::Parked(ParkReason::Contradiction));
+    let contradiction = RailEventOutcome::Parked(ParkReason::Contradiction);
+    assert_eq!(at_once(&world, [&one, &other]), [RailEventOutcome::Known, contradiction]);
     assert_eq!(
         moves(&world, &id, RailEventKind::Completed, "one"),
         RailEventOutcome::Known,
         "a file that is imported again"
     );
+}
+
+#[test]
+fn of_two_movements_at_once_the_second_is_parked_even_beside_one_that_is_parked() {
+    let world = World::new();
+    let id = world.created(&deposit()).id().clone();
+    world.moved(&id, Trigger::Confirm);
+    let whole = event(&world, &id, RailEventKind::Completed, "whole");
+    let short = RailEvent { id: "short".to_owned(), amount: Some(amount(1)), ..whole.clone() };
+    let parked = [ParkReason::AmountMismatch, ParkReason::Contradiction].map(RailEventOutcome::Parked);
+    assert_eq!(at_once(&world, [&short, &whole]), parked);
 }

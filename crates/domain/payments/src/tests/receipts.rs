@@ -8,7 +8,7 @@ use super::world::{START, TENANT, World, amount, deposit, minor, ready, route, w
 use crate::{
     CrossTenantReads as _, DecideError, ParkReason, Payment, ProcessRailEvent, RailEvent, RailEventKind,
     RailEventOutcome, Receipt, ReceiptFilter, RefundOrder, RefundPayment, Resolution, ResolveReceipt,
-    StaffAction, Status,
+    StaffAction, Status, Trigger,
 };
 
 fn spei() -> Route {
@@ -133,6 +133,18 @@ fn money_of_the_amount_that_a_person_booked_is_further_money() {
     let (world, payment) = accepted(spei(), 400, vec![spei()]);
     let second = arrives(&world, payment.id().as_str(), 400, "second");
     assert_eq!(second, RailEventOutcome::Parked(ParkReason::Contradiction));
+}
+
+#[test]
+fn money_beside_what_was_parked_is_further_money_whatever_a_person_decided() {
+    let world = World::new();
+    let id = world.created(&with(deposit(), &json!({"amount": 1_000}))).id().clone();
+    let short = arrives(&world, id.as_str(), 999, "short");
+    assert_eq!(short, RailEventOutcome::Parked(ParkReason::AmountMismatch));
+    world.moved(&id, Trigger::Confirm);
+    resolved(&world, Resolution::Ignore).expect("resolved");
+    let whole = arrives(&world, id.as_str(), 1_000, "whole");
+    assert_eq!(whole, RailEventOutcome::Parked(ParkReason::Contradiction));
 }
 
 #[test]

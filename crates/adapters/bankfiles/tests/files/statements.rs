@@ -1,92 +1,8 @@
-//! Files as banks exchange them: what is written fits the published schema, and so does what is read here.
-//!
-//! `QUIPU_TEST_SCHEMAS` is a folder with the schemas of ISO 20022; the test bed puts them there.
+//! Statements and notifications.
 
-use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use quipu_bankfiles::{Entry, StatementProblem, read_statement};
 
-use quipu_bankfiles::{
-    BankAccount, Debtor, Entry, StatementProblem, Transfer, Transfers, read_statement, write_transfers,
-};
-use quipu_kernel::{Amount, Currency, Timestamp};
-
-/// Panics unless `file` is valid by the schema of this name.
-fn assert_valid(file: &[u8], schema: &str) {
-    let folder = std::env::var_os("QUIPU_TEST_SCHEMAS").map(PathBuf::from);
-    let folder = folder.expect("QUIPU_TEST_SCHEMAS is set: run this by `make test` or in `make shell`");
-    let mut lint = Command::new("xmllint");
-    lint.args(["--noout", "--nonet", "--schema"]).arg(folder.join(format!("{schema}.xsd"))).arg("-");
-    let mut child = lint.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("xmllint runs");
-    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), file).expect("xmllint reads");
-    let output = child.wait_with_output().expect("xmllint ends");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(file));
-}
-
-fn amount(units: i64) -> Amount {
-    Amount::new(units).expect("in range")
-}
-
-fn transfer(number: &str, clearing_code: Option<&str>, swift: Option<&str>) -> Transfer {
-    Transfer {
-        end_to_end_id: "pay_1763683200000_abcdefghjkmn".to_owned(),
-        amount: amount(123_456),
-        recipient: "Ana <Pérez> & Söhne".to_owned(),
-        address: Some("Calle Ñandú 5, ".repeat(12)),
-        account: BankAccount {
-            number: number.to_owned(),
-            proxy: None,
-            swift: swift.map(str::to_owned),
-            clearing_code: clearing_code.map(str::to_owned),
-        },
-        remittance: Some("order-1".to_owned()),
-    }
-}
-
-fn written(debtor: &Debtor, currency: Currency, transfers: &[Transfer]) -> Vec<u8> {
-    let mut file = Vec::new();
-    let contents = Transfers {
-        message_id: "exp_1763683200000_abcdefgh",
-        created_at: Timestamp::from_millis(1_763_683_200_123),
-        currency,
-        debtor,
-        transfers,
-    };
-    write_transfers(&mut file, &contents).expect("memory takes it");
-    file
-}
-
-#[test]
-fn a_file_of_transfers_fits_the_published_schema() {
-    let debtor = Debtor {
-        name: "Quipu Pty".to_owned(),
-        account: BankAccount {
-            number: "DE89370400440532013000".to_owned(),
-            swift: Some("DEUTDEFF".to_owned()),
-            ..BankAccount::default()
-        },
-    };
-    let transfers = [
-        transfer("032180000118359719", None, None),
-        transfer("12345678", Some("062000"), None),
-        transfer("GE29NB0000000101904917", None, Some("TBCBGE22")),
-        transfer("ZZ&&", None, Some("notabic1")),
-        Transfer { address: None, remittance: None, ..transfer("ana@example.com", None, None) },
-    ];
-    let file = written(&debtor, Currency::MXN, &transfers);
-    assert_valid(&file, "pain.001.001.09");
-    let text = String::from_utf8(file).expect("UTF-8");
-    assert!(text.contains("<InstdAmt Ccy=\"MXN\">1234.56</InstdAmt>"), "{text}");
-    assert!(text.contains("<NbOfTxs>5</NbOfTxs>") && text.contains("<CtrlSum>6172.80</CtrlSum>"), "{text}");
-    assert!(text.contains("Ana &lt;Pérez&gt; &amp; Söhne"), "{text}");
-    let unknown_bank = Debtor {
-        account: BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() },
-        ..debtor
-    };
-    assert_valid(&written(&unknown_bank, Currency::MXN, &transfers[..1]), "pain.001.001.09");
-}
+use super::assert_valid;
 
 const STATEMENT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt>
@@ -131,6 +47,8 @@ fn a_statement_gives_its_booked_movements_one_by_one() {
         ]
     );
     assert!(entries.iter().all(|entry| entry.account == "646180157000000004" && entry.statement == 1));
+    let sent_as = entries.iter().map(|entry| entry.end_to_end_id.as_deref());
+    assert!(sent_as.eq(["NOTPROVIDED", "first", "second", "second"].map(Some)), "{entries:?}");
     assert!(entries[0].texts.contains(&"pay_1763683200000_abcdefghjkmn & thanks ✓".to_owned()));
     assert_eq!(entries[3].return_reason.as_deref(), Some("AC04 closed account"));
 }
@@ -223,6 +141,7 @@ fn details_that_are_not_what_was_booked_are_one_movement() {
     let file = STATEMENT.replace("<Amt Ccy=\"MXN\">30.00</Amt>", "<Amt Ccy=\"MXN\">15.00</Amt>");
     let entries = read(&file).expect("a statement");
     assert_eq!(entries.iter().map(|entry| entry.amount.get()).collect::<Vec<_>>(), [100_000, 1_500, 2_000]);
+    assert_eq!(entries[1].end_to_end_id, None, "neither is that of the whole");
     assert!(["first", "second"].iter().all(|text| entries[1].texts.iter().any(|told| told == text)));
 }
 
@@ -329,53 +248,6 @@ fn a_text_of_the_entry_counts_for_its_only_detail() {
     );
     let entries = read(&file).expect("a statement");
     assert!(entries[0].texts.contains(&"of Ana".to_owned()), "{:?}", entries[0].texts);
-}
-
-#[test]
-fn an_account_is_named_whole_or_not_at_all() {
-    let debtor = Debtor {
-        name: "Quipu Pty".to_owned(),
-        account: BankAccount { number: "DE89370400440532013000".to_owned(), ..BankAccount::default() },
-    };
-    let to = |account: BankAccount| Transfer { account, ..transfer("1", None, None) };
-    let payid = "averyveryverylongname.averyveryverylongname@example.com.au";
-    let by_proxy = |proxy: &str| BankAccount { proxy: Some(proxy.to_owned()), ..BankAccount::default() };
-    let file = written(
-        &debtor,
-        Currency::AUD,
-        &[
-            to(by_proxy(payid)),
-            to(by_proxy("ana@example.com")),
-            transfer("12345678", None, Some("12345678")),
-            Transfer { recipient: "\u{fffe}".to_owned(), ..transfer("12345678\u{1fffe}", None, None) },
-        ],
-    );
-    assert_valid(&file, "pain.001.001.09");
-    let text = String::from_utf8(file).expect("UTF-8");
-    for part in [payid, ">ana@example.com<", "<Id>12345678</Id>", "<Nm>NOTPROVIDED</Nm>"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let long = "1".repeat(36);
-    for account in [
-        BankAccount { number: long[..35].to_owned(), ..BankAccount::default() },
-        BankAccount { number: "1\u{ffff}".to_owned(), ..BankAccount::default() },
-        BankAccount { number: "1\u{7}".to_owned(), ..BankAccount::default() },
-        BankAccount { number: "1".to_owned(), clearing_code: Some(long.clone()), ..BankAccount::default() },
-        BankAccount { number: "1".to_owned(), swift: Some(long.clone()), ..BankAccount::default() },
-        by_proxy(&"a".repeat(2_049)),
-        BankAccount::default(),
-    ] {
-        assert!(account.misfit().is_some(), "{account:?}");
-        let contents = Transfers {
-            message_id: "exp_1763683200000_abcdefgh",
-            created_at: Timestamp::from_millis(1_763_683_200_123),
-            currency: Currency::AUD,
-            debtor: &debtor,
-            transfers: &[to(account)],
-        };
-        let mut out = Vec::new();
-        assert!(write_transfers(&mut out, &contents).is_err() && out.is_empty(), "nothing is written");
-    }
 }
 
 #[test]

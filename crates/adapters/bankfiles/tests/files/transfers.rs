@@ -1,0 +1,141 @@
+//! Files of transfers.
+
+use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+use quipu_kernel::{Amount, Currency, Timestamp};
+
+use super::assert_valid;
+
+fn amount(units: i64) -> Amount {
+    Amount::new(units).expect("in range")
+}
+
+fn transfer(number: &str, clearing_code: Option<&str>, swift: Option<&str>) -> Transfer {
+    Transfer {
+        end_to_end_id: "pay_1763683200000_abcdefghjkmn".to_owned(),
+        amount: amount(123_456),
+        recipient: "Ana <Pérez> & Söhne".to_owned(),
+        address: Some("Calle Ñandú 5, ".repeat(12)),
+        tax_id: None,
+        account: BankAccount {
+            number: number.to_owned(),
+            swift: swift.map(str::to_owned),
+            clearing_code: clearing_code.map(str::to_owned),
+            ..BankAccount::default()
+        },
+        remittance: Some("order-1".to_owned()),
+    }
+}
+
+fn written(debtor: &Debtor, currency: Currency, transfers: &[Transfer]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let contents = Transfers {
+        message_id: "exp_1763683200000_abcdefgh",
+        created_at: Timestamp::from_millis(1_763_683_200_123),
+        currency,
+        debtor,
+        transfers,
+    };
+    write_transfers(&mut file, &contents).expect("memory takes it");
+    file
+}
+
+#[test]
+fn a_file_of_transfers_fits_the_published_schema() {
+    let debtor = Debtor {
+        name: "Quipu Pty".to_owned(),
+        account: BankAccount {
+            number: "DE89370400440532013000".to_owned(),
+            swift: Some("DEUTDEFF".to_owned()),
+            ..BankAccount::default()
+        },
+    };
+    let transfers = [
+        transfer("032180000118359719", None, None),
+        transfer("12345678", Some("062000"), None),
+        transfer("GE29NB0000000101904917", None, Some("TBCBGE22")),
+        transfer("ZZ&&", None, Some("notabic1")),
+        Transfer { address: None, remittance: None, ..transfer("ana@example.com", None, None) },
+    ];
+    let file = written(&debtor, Currency::MXN, &transfers);
+    assert_valid(&file, "pain.001.001.09");
+    let text = String::from_utf8(file).expect("UTF-8");
+    assert!(text.contains("<InstdAmt Ccy=\"MXN\">1234.56</InstdAmt>"), "{text}");
+    assert!(text.contains("<NbOfTxs>5</NbOfTxs>") && text.contains("<CtrlSum>6172.80</CtrlSum>"), "{text}");
+    assert!(text.contains("Ana &lt;Pérez&gt; &amp; Söhne"), "{text}");
+    let unknown_bank = Debtor {
+        account: BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() },
+        ..debtor
+    };
+    assert_valid(&written(&unknown_bank, Currency::MXN, &transfers[..1]), "pain.001.001.09");
+}
+
+#[test]
+fn an_account_is_named_whole_or_not_at_all() {
+    let debtor = Debtor {
+        name: "Quipu Pty".to_owned(),
+        account: BankAccount { number: "DE89370400440532013000".to_owned(), ..BankAccount::default() },
+    };
+    let to = |account: BankAccount| Transfer { account, ..transfer("1", None, None) };
+    let payid = "averyveryverylongname.averyveryverylongname@example.com.au";
+    let by_proxy = |proxy: &str| BankAccount { proxy: Some(proxy.to_owned()), ..BankAccount::default() };
+    let file = written(
+        &debtor,
+        Currency::AUD,
+        &[
+            to(by_proxy(payid)),
+            to(by_proxy("ana@example.com")),
+            transfer("12345678", None, Some("12345678")),
+            Transfer { recipient: "\u{fffe}".to_owned(), ..transfer("12345678\u{1fffe}", None, None) },
+        ],
+    );
+    assert_valid(&file, "pain.001.001.09");
+    let text = String::from_utf8(file).expect("UTF-8");
+    for part in [payid, ">ana@example.com<", "<Id>12345678</Id>", "<Nm>NOTPROVIDED</Nm>"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let long = "1".repeat(36);
+    for account in [
+        BankAccount { number: long[..35].to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1\u{ffff}".to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1\u{7}".to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1".to_owned(), clearing_code: Some(long.clone()), ..BankAccount::default() },
+        BankAccount { number: "1".to_owned(), swift: Some(long.clone()), ..BankAccount::default() },
+        by_proxy(&"a".repeat(2_049)),
+        BankAccount::default(),
+    ] {
+        assert!(account.misfit().is_some(), "{account:?}");
+        let contents = Transfers {
+            message_id: "exp_1763683200000_abcdefgh",
+            created_at: Timestamp::from_millis(1_763_683_200_123),
+            currency: Currency::AUD,
+            debtor: &debtor,
+            transfers: &[to(account)],
+        };
+        let mut out = Vec::new();
+        assert!(write_transfers(&mut out, &contents).is_err() && out.is_empty(), "nothing is written");
+    }
+}
+
+#[test]
+fn the_recipients_tax_identifier_and_type_of_account_are_written_whole_or_not_at_all() {
+    let debtor = Debtor { name: "Quipu".to_owned(), account: transfer("1", None, None).account };
+    let to = |tax_id: &str, account_type: &str| {
+        let known = transfer("0170099220000067797370", Some("017"), None);
+        let account = BankAccount { account_type: Some(account_type.to_owned()), ..known.account };
+        Transfer { tax_id: Some(tax_id.to_owned()), account, ..known }
+    };
+    let longest = "1".repeat(35);
+    let by_proxy = BankAccount { proxy: Some("ana".to_owned()), ..to("20-1", "savings").account };
+    let with_proxy = Transfer { account: by_proxy, ..to("20-1", "savings") };
+    let file = written(&debtor, Currency::MXN, &[to("20-1", "savings"), to(&longest, &longest), with_proxy]);
+    assert_valid(&file, "pain.001.001.09");
+    let text = String::from_utf8(file).expect("UTF-8").split_whitespace().collect::<String>();
+    let (tax_id, savings) =
+        ("<PrvtId><Othr><Id>20-1</Id></Othr></PrvtId>", "<Tp><Prtry>savings</Prtry></Tp>");
+    assert!([tax_id, savings].iter().all(|part| text.contains(part)), "{text}");
+    for (tax_id, account_type) in
+        [("20-1\u{7}", "1"), ("1", &longest.replace('1', "11")), (&"1".repeat(36), "1")]
+    {
+        assert!(to(tax_id, account_type).misfit().is_some(), "{tax_id} {account_type}");
+    }
+}
