@@ -108,8 +108,8 @@ fn refused_after(meanwhile: Trigger, key: Option<&str>) -> (Status, Vec<(RailEve
     let (store, entropy) = (Arc::clone(&world.store), Arc::clone(&world.entropy));
     let moving = move || {
         let payment = store.rows().payments.values().next().expect("committed").clone();
-        let moved = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
-        let mut changes = moved.changes;
+        let after = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
+        let mut changes = after.changes;
         let brought = KeptAnswer::Brought(Answer { status: 200, body: "as it stands".to_owned() });
         let first = store.rows().commits[0].idempotency.clone();
         changes.idempotency = first.map(|record| IdempotencyRecord { answer: brought, ..record });
