@@ -145,6 +145,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// The bytes of memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let texts = [&self.error, &self.response_excerpt].into_iter().flatten();
+        size_of::<Self>() + texts.map(String::len).sum::<usize>()
+    }
+
     /// The record of an attempt.
     pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
         let (http_status, error, response_excerpt) = match &attempted.result {

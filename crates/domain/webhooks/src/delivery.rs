@@ -50,6 +50,25 @@ impl Owed {
         self.attempts.is_empty()
     }
 
+    /// The bytes of memory that its payload and its attempts take, about. A payload that deliveries share counts for
+    /// each of them.
+    pub fn bytes(&self) -> usize {
+        self.payload.len() + self.attempts.iter().map(Attempt::bytes).sum::<usize>()
+    }
+
+    /// The same delivery without its payload and its attempts, which nobody needs who releases it.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self {
+            endpoint: Arc::clone(&self.endpoint),
+            event_id: self.event_id.clone(),
+            payload: Arc::default(),
+            attempts: Vec::new(),
+            step: self.step,
+            due_at: self.due_at,
+        }
+    }
+
     /// The tenant that owns it.
     pub fn tenant(&self) -> Tenant {
         self.endpoint.tenant
@@ -245,6 +264,22 @@ mod tests {
             assert_eq!((outcome.next, outcome.gone), (next, gone), "{attempted:?}");
             assert_eq!(outcome.failed_at.is_some(), next != Next::Delivered);
         }
+    }
+
+    #[test]
+    fn payload_and_attempts_take_memory_until_only_the_name_is_needed() {
+        let mut owed = owed();
+        assert_eq!(owed.bytes(), owed.payload.len());
+        owed.attempts = owed
+            .after(
+                &attempted(Ok(Response::new(500, None, &[b'x'; 600]))),
+                &RetryPolicy::default(),
+                Spread::NONE,
+            )
+            .attempts;
+        assert!((600..900).contains(&owed.bytes()), "{}", owed.bytes());
+        let emptied = owed.emptied();
+        assert_eq!((emptied.bytes(), &emptied.event_id), (0, &owed.event_id));
     }
 
     #[test]
