@@ -89,9 +89,8 @@ impl Owed {
         let due = if let (Next::RetryAt(at), false) = (next, gone) { Some(at) } else { None };
         let mut attempts = self.attempts.clone();
         attempts.push(Attempt::of(number, attempted, due));
-        if attempts.len() > MOST_ATTEMPTS_KEPT {
-            attempts.remove(0);
-        }
+        let beyond = attempts.len().saturating_sub(MOST_ATTEMPTS_KEPT);
+        attempts.drain(..beyond);
         Outcome {
             tenant: self.tenant(),
             endpoint: self.endpoint.id.clone(),
@@ -109,9 +108,9 @@ impl Owed {
     }
 }
 
-/// The most attempts of one delivery that are stored: several full rounds. Only retries that are asked for
-/// can make more.
-const MOST_ATTEMPTS_KEPT: usize = 100;
+/// The most attempts of one delivery that are stored: two full rounds of the ordinary schedule. Only retries that are
+/// asked for, and longer schedules, make more.
+const MOST_ATTEMPTS_KEPT: usize = 20;
 
 /// What happens to a delivery next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -312,12 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_hundred_attempts_are_kept_and_numbers_go_on() {
+    fn no_more_than_two_rounds_of_attempts_are_kept_and_numbers_go_on() {
         let mut owed = owed();
-        for number in 1..=150_u32 {
+        for number in 1..=50_u32 {
             let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
             let kept: Vec<u32> = outcome.attempts.iter().map(|attempt| attempt.number).collect();
-            let first = number.saturating_sub(100) + 1;
+            let first = number.saturating_sub(20) + 1;
             assert_eq!(kept, (first..=number).collect::<Vec<_>>());
             owed.attempts = outcome.attempts;
         }
