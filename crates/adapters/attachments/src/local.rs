@@ -250,9 +250,9 @@ impl FileStore for LocalFiles {
         }))
     }
 
-    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
-        // The file was counted and checked on arrival, and nobody else can write to it.
-        upload.arrival.clone().ok_or(FileRefused::NotArrived)
+    async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>> {
+        // The files were counted and checked on arrival, and nobody else can write to them.
+        uploads.iter().map(|upload| upload.arrival.clone().ok_or(FileRefused::NotArrived)).collect()
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {

@@ -23,13 +23,17 @@ use quipu_tickets::{
     Arrival, ContentType, FileRefused, FileStore, Incoming, MAX_FILE_BYTES, Outgoing, Upload,
 };
 
+use tokio::time::Instant;
+
 use crate::local::BESIDE;
 
 /// The longest time of one request to the bucket, and of connecting to it.
 const REQUEST: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
-/// The longest time of all requests together that a caller waits for before any byte is sent.
+/// The longest time of all requests together that a caller waits for before any byte is sent, for all its files.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How many files of a caller are completed at once.
+const AT_ONCE: usize = 4;
 /// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
 /// it.
 const PIECE: u64 = 1024 * 1024;
@@ -127,6 +131,34 @@ impl S3Files {
         }
     }
 
+    /// Deletes everything of an upload but an object and what is beside it.
+    async fn sweep_all(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
+        self.delete_at(&self.staged(upload)).await?;
+        let stays = kept.map(|object| (self.kept(object), self.kept(&format!("{object}{BESIDE}"))));
+        let folder = self.kept(upload.id.as_str());
+        let objects: Vec<_> =
+            self.store.list(Some(&folder)).try_collect().await.map_err(|error| failed(&error))?;
+        for object in objects {
+            let stays = stays
+                .as_ref()
+                .is_some_and(|(kept, beside)| object.location == *kept || object.location == *beside);
+            if !stays {
+                self.delete_at(&object.location).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes one file. A staged file that breaks a rule is deleted.
+    async fn complete_one(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+        let staged = self.staged(upload);
+        let completed = self.copy_judged(upload, &staged).await;
+        if matches!(completed, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
+            self.delete_at(&staged).await?;
+        }
+        completed
+    }
+
     /// Checks the staged file, copies it to a key that nobody else can write, and checks the copy, which is
     /// what counts.
     async fn copy_judged(&self, upload: &Upload, staged: &Path) -> Result<Arrival, FileRefused> {
@@ -156,8 +188,19 @@ fn refused(error: &Error) -> FileRefused {
 }
 
 async fn within_patience<T>(work: impl Future<Output = Result<T, FileRefused>>) -> Result<T, FileRefused> {
+    until_then(Instant::now() + PATIENCE, work).await
+}
+
+/// Gives up at the end of a caller's patience. What has not begun by then does not begin.
+async fn until_then<T>(
+    until: Instant,
+    work: impl Future<Output = Result<T, FileRefused>>,
+) -> Result<T, FileRefused> {
     let late = || FileRefused::Failed(format!("the bucket did not answer within {} s", PATIENCE.as_secs()));
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(late()))
+    if Instant::now() >= until {
+        return Err(late());
+    }
+    tokio::time::timeout_at(until, work).await.unwrap_or_else(|_| Err(late()))
 }
 
 struct S3Outgoing {
@@ -191,13 +234,13 @@ impl FileStore for S3Files {
         Err(FileRefused::NotArrived)
     }
 
-    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
-        let staged = self.staged(upload);
-        let completed = within_patience(self.copy_judged(upload, &staged)).await;
-        if matches!(completed, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
-            self.delete_at(&staged).await?;
+    async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>> {
+        let until = Instant::now() + PATIENCE;
+        let mut completed = Vec::with_capacity(uploads.len());
+        for upload in uploads {
+            completed.push(until_then(until, self.complete_one(upload)));
         }
-        completed
+        stream::iter(completed).buffered(AT_ONCE).collect().await
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
@@ -226,24 +269,11 @@ impl FileStore for S3Files {
     }
 
     async fn delete(&self, object: &str) -> Result<(), FileRefused> {
-        self.delete_at(&self.kept(object)).await
+        within_patience(self.delete_at(&self.kept(object))).await
     }
 
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
-        self.delete_at(&self.staged(upload)).await?;
-        let stays = kept.map(|object| (self.kept(object), self.kept(&format!("{object}{BESIDE}"))));
-        let folder = self.kept(upload.id.as_str());
-        let objects: Vec<_> =
-            self.store.list(Some(&folder)).try_collect().await.map_err(|error| failed(&error))?;
-        for object in objects {
-            let stays = stays
-                .as_ref()
-                .is_some_and(|(kept, beside)| object.location == *kept || object.location == *beside);
-            if !stays {
-                self.delete_at(&object.location).await?;
-            }
-        }
-        Ok(())
+        within_patience(self.sweep_all(upload, kept)).await
     }
 
     async fn ready(&self) -> Result<(), &'static str> {

@@ -71,9 +71,10 @@ async fn what_is_sent_is_read_again_and_has_no_name_of_the_clients() {
     assert!(!files[0].contains("passwd") && files[0].contains(upload.id.as_str()), "{files:?}");
     let mode = fs::metadata(shelf.root.join(&files[0])).expect("there").permissions().mode();
     assert_eq!(mode & 0o077, 0, "its owner's alone");
-    let completed = shelf.store.complete(&Upload { arrival: Some(arrival.clone()), ..upload.clone() }).await;
-    assert_eq!(completed, Ok(arrival));
-    assert_eq!(shelf.store.complete(&upload).await, Err(FileRefused::NotArrived));
+    let completed =
+        shelf.store.complete(&[Upload { arrival: Some(arrival.clone()), ..upload.clone() }]).await;
+    assert_eq!(completed, [Ok(arrival)]);
+    assert_eq!(shelf.store.complete(&[upload]).await, [Err(FileRefused::NotArrived)]);
 }
 
 #[tokio::test]

@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_attachments::{S3Files, S3Settings};
 use quipu_kernel::{Clock, Secret, SystemClock};
-use quipu_tickets::{ContentType, FileRefused, FileStore, MAX_FILE_BYTES, Upload};
+use quipu_tickets::{Arrival, ContentType, FileRefused, FileStore, MAX_FILE_BYTES, Upload};
 use reqwest::{Client, StatusCode};
 use samples::{PNG, bytes, entropy, unique, upload};
+use tokio::time::Instant;
 
 /// `http://<key>:<secret>@<host>:<port>/<bucket>`
 fn settings() -> S3Settings {
@@ -36,6 +37,10 @@ async fn url(store: &dyn FileStore, upload: &Upload) -> String {
     store.upload_url(upload, SystemClock.now()).await.expect("signed").expect("a URL of the bucket's")
 }
 
+async fn complete(store: &dyn FileStore, upload: &Upload) -> Result<Arrival, FileRefused> {
+    store.complete(std::slice::from_ref(upload)).await.pop().expect("an answer for each")
+}
+
 async fn put(url: &str, kind: &str, body: Vec<u8>) -> StatusCode {
     let request = Client::new().put(url).header("content-type", kind).body(body);
     request.send().await.expect("an answer").status()
@@ -45,11 +50,11 @@ async fn put(url: &str, kind: &str, body: Vec<u8>) -> StatusCode {
 async fn what_is_staged_becomes_an_object_when_it_is_completed() {
     let store = store();
     let upload = upload(ContentType::Png);
-    assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived));
+    assert_eq!(complete(&*store, &upload).await, Err(FileRefused::NotArrived));
     let url = url(&*store, &upload).await;
     assert!(!url.contains("passwd"), "no name of the client's");
     assert_eq!(put(&url, "image/png", PNG.to_vec()).await, StatusCode::OK);
-    let arrival = store.complete(&upload).await.expect("completed");
+    let arrival = complete(&*store, &upload).await.expect("completed");
     assert_eq!(arrival.size, PNG.len() as u64);
     // The URL can still write to the staging key, and that changes nothing.
     assert_eq!(put(&url, "image/png", b"other".to_vec()).await, StatusCode::OK);
@@ -59,7 +64,7 @@ async fn what_is_staged_becomes_an_object_when_it_is_completed() {
     store.sweep(&upload, Some(&arrival.object)).await.expect("swept");
     assert_eq!(bytes(&*store, &arrival.object).await, Ok(PNG.to_vec()));
     assert_eq!(bytes(&*store, &small).await, Ok(vec![1, 2, 3]));
-    assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived), "the staged object is gone");
+    assert_eq!(complete(&*store, &upload).await, Err(FileRefused::NotArrived), "the staged object is gone");
     store.sweep(&upload, None).await.expect("swept");
     assert_eq!(bytes(&*store, &arrival.object).await, Err(FileRefused::NotArrived));
 }
@@ -75,8 +80,29 @@ async fn what_breaks_a_rule_is_refused_and_deleted() {
     ] {
         let upload = upload(ContentType::Png);
         assert_eq!(put(&url(&*store, &upload).await, "image/png", body).await, StatusCode::OK);
-        assert_eq!(store.complete(&upload).await, Err(refusal));
-        assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived), "deleted");
+        assert_eq!(complete(&*store, &upload).await, Err(refusal));
+        assert_eq!(complete(&*store, &upload).await, Err(FileRefused::NotArrived), "deleted");
+    }
+}
+
+#[tokio::test]
+async fn files_completed_together_are_answered_in_their_order() {
+    let store = store();
+    let uploads: Vec<_> = (0..10).map(|_| upload(ContentType::Png)).collect();
+    for (place, upload) in uploads.iter().enumerate().filter(|(place, _)| place % 3 != 1) {
+        let body = [PNG, &vec![0; place]].concat();
+        assert_eq!(put(&url(&*store, upload).await, "image/png", body).await, StatusCode::OK);
+    }
+    let completed = store.complete(&uploads).await;
+    assert_eq!(completed.len(), uploads.len());
+    for (place, (upload, arrival)) in uploads.iter().zip(completed).enumerate() {
+        if place % 3 == 1 {
+            assert_eq!(arrival, Err(FileRefused::NotArrived));
+        } else {
+            let arrival = arrival.expect("completed");
+            assert!(arrival.object.starts_with(upload.id.as_str()));
+            assert_eq!(arrival.size, (PNG.len() + place) as u64);
+        }
     }
 }
 
@@ -127,6 +153,11 @@ async fn a_bucket_that_takes_calls_and_answers_none_is_not_waited_for() {
     let settings = S3Settings { endpoint: Some(format!("http://{address}")), ..settings() };
     let files = S3Files::connect(&settings, entropy()).expect("settings");
     let late = FileRefused::Failed("the bucket did not answer within 20 s".to_owned());
-    assert_eq!(files.complete(&upload(ContentType::Png)).await, Err(late.clone()));
-    assert_eq!(bytes(&files, "an-object").await, Err(late));
+    let begun = Instant::now();
+    let uploads: Vec<_> = (0..20).map(|_| upload(ContentType::Png)).collect();
+    assert_eq!(files.complete(&uploads).await, vec![Err(late.clone()); 20]);
+    assert_eq!(begun.elapsed().as_secs(), 20, "for all files together");
+    assert_eq!(bytes(&files, "an-object").await, Err(late.clone()));
+    assert_eq!(files.delete("an-object").await, Err(late.clone()));
+    assert_eq!(files.sweep(&uploads[0], None).await, Err(late));
 }

@@ -3,25 +3,27 @@
 //!
 //! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory are
 //! bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]),
-//! of each merchant and in all. A dead endpoint can take places only from other unproven ones, and the dead
+//! of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint can take places only from other unproven ones, and the dead
 //! endpoints of one merchant only a quarter of those.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+mod follow;
+
+use std::collections::{HashMap, VecDeque};
 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed, Wanted};
+use quipu_webhooks::{EndpointId, Outcome, Owed, Wanted};
 
 use crate::{
     endpoint_queue::{Ending, EndpointQueue},
-    kept::Kept,
+    kept::{Amount, Kept},
     merchant::{Merchant, Places},
     pace::Pace,
     recent_changes::RecentChanges,
     stale::Stale,
 };
+
+/// How many bytes are wanted with each delivery, on the average: a claim of short ones ends by their number.
+const BYTES_EACH: usize = 16 * 1024;
 
 /// A delivery being attempted, with what must be released when the attempt is over.
 #[derive(Debug)]
@@ -63,19 +65,20 @@ impl Board {
         Self { places, ..Self::default() }
     }
 
-    /// How many more deliveries to an endpoint of a merchant the board accepts.
-    fn room(&self, endpoint: &EndpointId, merchant: MerchantId) -> usize {
+    /// How much more to an endpoint of a merchant the board accepts.
+    fn room(&self, endpoint: &EndpointId, merchant: MerchantId) -> Amount {
         self.room_beside(endpoint, self.kept, self.kept_of(merchant)).1
     }
 
-    /// The pace of an endpoint, and its room if the node and the merchant keep so many deliveries. No endpoint is
+    /// The pace of an endpoint, and its room if the node and the merchant keep so much. No endpoint is
     /// filled beyond what it then leaves free, so that those of a merchant share its memory and a new one finds
     /// room.
-    fn room_beside(&self, endpoint: &EndpointId, in_all: Kept, of_merchant: Kept) -> (Pace, usize) {
+    fn room_beside(&self, endpoint: &EndpointId, in_all: Kept, of_merchant: Kept) -> (Pace, Amount) {
         let unknown = EndpointQueue::default();
         let queue = self.queues.get(endpoint).map_or(&unknown, |(_, queue)| queue);
-        let free = self.places.free(queue.pace(), in_all, of_merchant);
-        (queue.pace(), queue.room().min(free.saturating_sub(queue.held()).div_ceil(2)))
+        let free = self.places.free(queue.pace(), in_all, of_merchant).without(queue.held());
+        let half = Amount::new(free.deliveries.div_ceil(2), free.bytes.div_ceil(2));
+        (queue.pace(), half.min(Amount::new(queue.room(), usize::MAX)))
     }
 
     fn kept_of(&self, merchant: MerchantId) -> Kept {
@@ -97,16 +100,17 @@ impl Board {
             let merchant = tenant.merchant();
             let of_merchant = of_merchants.entry(merchant).or_insert_with(|| self.kept_of(merchant));
             let (pace, room) = self.room_beside(&endpoint, in_all, *of_merchant);
-            if room == 0 {
+            if room.is_none() {
                 self.note_stored(endpoint, merchant);
                 continue;
             }
-            let room = u32::try_from(room).unwrap_or(u32::MAX).min(most);
+            let most = u32::try_from(room.deliveries).unwrap_or(u32::MAX).min(most);
+            let room = Amount::new(most as usize, room.bytes.min(most as usize * BYTES_EACH));
             for kept in [&mut in_all, of_merchant] {
-                kept.add(Kept::of(pace, room as usize));
+                kept.add(Kept::of(pace, room));
             }
-            size += room;
-            wanted.push(Wanted { tenant, endpoint, most: room });
+            size += most;
+            wanted.push(Wanted { tenant, endpoint, most, bytes: room.bytes });
         }
         wanted
     }
@@ -114,8 +118,20 @@ impl Board {
     /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later. If the
     /// delivery has its endpoint as it was before a change, the endpoint is read again before the attempt.
     pub(crate) fn take_in(&mut self, owed: Owed) -> Result<(), Owed> {
+        let room = self.room(&owed.endpoint.id, owed.endpoint.tenant.merchant());
+        self.take_into(room, owed)
+    }
+
+    /// The same for a delivery that was wanted. The bytes of a claim are bounded, and there was room for some; they
+    /// are not compared again, or the longest would be claimed and given back again and again.
+    pub(crate) fn take_in_wanted(&mut self, owed: Owed) -> Result<(), Owed> {
+        let room = self.room(&owed.endpoint.id, owed.endpoint.tenant.merchant());
+        self.take_into(Amount { bytes: usize::MAX, ..room }, owed)
+    }
+
+    fn take_into(&mut self, room: Amount, owed: Owed) -> Result<(), Owed> {
         let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
-        if self.room(&id, merchant) == 0 {
+        if room.is_none() {
             self.note_stored(id, merchant);
             return Err(owed);
         }
@@ -128,7 +144,7 @@ impl Board {
         Ok(())
     }
 
-    /// Changes a queue, and accordingly the numbers of deliveries that are kept.
+    /// Changes a queue, and accordingly what is counted as kept.
     fn change<T>(&mut self, id: &EndpointId, change: impl FnOnce(&mut EndpointQueue) -> T) -> Option<T> {
         let (merchant, queue) = self.queues.get_mut(id)?;
         let before = queue.kept();
@@ -212,7 +228,7 @@ impl Board {
             merchant.end(going.pace);
         }
         self.unrecorded += 1;
-        let ended = self.queue_ended(id, merchant, ending);
+        let ended = self.queue_ended(id, merchant, ending, going.owed.bytes());
         self.wake(id);
         self.wake_merchant(merchant);
         if going.pace.is_unproven() {
@@ -226,11 +242,11 @@ impl Board {
         ended
     }
 
-    /// Adapts the queue of an endpoint to the end of an attempt.
-    fn queue_ended(&mut self, id: &EndpointId, merchant: MerchantId, ending: Ending) -> Ended {
+    /// Adapts the queue of an endpoint to the end of an attempt to send so many bytes.
+    fn queue_ended(&mut self, id: &EndpointId, merchant: MerchantId, ending: Ending, bytes: usize) -> Ended {
         let paces = self.change(id, |queue| {
             let before = queue.pace();
-            queue.ended(ending);
+            queue.ended(ending, bytes);
             (before, queue.pace())
         });
         let mut given_up = Vec::new();
@@ -238,7 +254,7 @@ impl Board {
             Some((before, Pace::Unproven)) => {
                 let beyond = match before {
                     Pace::Quick => self.places.unproven_beyond(self.kept, self.kept_of(merchant)),
-                    Pace::Unproven => 0,
+                    Pace::Unproven => Amount::default(),
                 };
                 given_up = self.change(id, |queue| queue.give_up(beyond)).unwrap_or_default();
             }
@@ -261,7 +277,7 @@ impl Board {
     fn wants_more(&self, id: &EndpointId, merchant: MerchantId) -> bool {
         let room = self.room(id, merchant);
         let queue = self.queues.get(id).map(|(_, queue)| queue);
-        room > 0 && queue.is_some_and(|queue| queue.more_stored && queue.held() <= room / 3)
+        !room.is_none() && queue.is_some_and(|queue| queue.more_stored && queue.held().is_little_beside(room))
     }
 
     /// Notes that `outcomes` outcomes of a merchant have been recorded or given up.
@@ -273,67 +289,6 @@ impl Board {
         self.wake_merchant(id);
     }
 
-    /// Applies this node's own change of an endpoint: waiting deliveries go to its new address. If it is disabled,
-    /// they are taken off the board and returned, to be released; they fail in the store, at once or when they
-    /// are claimed.
-    pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
-        // A claim in progress may have read it before the change, so it is read once more.
-        self.stale.mark(endpoint.id.clone());
-        self.changes.note(&endpoint.id, Some(endpoint));
-        self.follow(&endpoint.id, Some(endpoint))
-    }
-
-    /// Notes that another node has changed an endpoint, which waits until it has been read again.
-    pub(crate) fn changed_elsewhere(&mut self, id: EndpointId) {
-        self.stale.mark(id);
-    }
-
-    /// Other nodes may have changed any endpoint.
-    pub(crate) fn any_changed_elsewhere(&mut self) {
-        for id in self.queues.keys() {
-            self.stale.mark(id.clone());
-        }
-    }
-
-    /// Whether there are endpoints to read again.
-    pub(crate) fn has_stale(&self) -> bool {
-        self.stale.is_marked()
-    }
-
-    /// The endpoints to read again; they count as being read from now on.
-    pub(crate) fn stale(&mut self) -> Vec<EndpointId> {
-        self.stale.begin()
-    }
-
-    /// Applies an endpoint that was read again, `None` if it no longer exists. Returns the deliveries to
-    /// release.
-    pub(crate) fn was_read(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
-        if !self.stale.end(id) {
-            return Vec::new();
-        }
-        self.changes.note(id, endpoint);
-        self.follow(id, endpoint)
-    }
-
-    /// Notes that endpoints could not be read; they keep waiting.
-    pub(crate) fn were_not_read(&mut self, ids: Vec<EndpointId>) {
-        self.stale.fail(ids);
-    }
-
-    fn follow(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
-        let enabled = endpoint.filter(|endpoint| endpoint.is_enabled());
-        let released = self.change(id, |queue| {
-            let waiting = queue.drain();
-            let Some(endpoint) = enabled else { return waiting };
-            for owed in waiting {
-                queue.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
-            }
-            Vec::new()
-        });
-        self.wake(id);
-        released.unwrap_or_default()
-    }
-
     /// Takes all deliveries off the board that are not being attempted.
     pub(crate) fn clear(&mut self) -> Vec<Owed> {
         let ids: Vec<_> = self.queues.keys().cloned().collect();
@@ -342,7 +297,7 @@ impl Board {
 
     /// The number of attempts in progress, and of deliveries that wait here for a place.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.under_way, self.kept.in_all - self.under_way)
+        (self.under_way, self.kept.in_all.deliveries - self.under_way)
     }
 
     /// Forgets changes made some time before `now`, and endpoints without deliveries here, if there are very
@@ -351,7 +306,7 @@ impl Board {
         const MANY: usize = 50_000;
         self.changes.forget_old(now);
         if self.queues.len() > MANY {
-            self.queues.retain(|_, (_, queue)| queue.held() > 0);
+            self.queues.retain(|_, (_, queue)| queue.held().deliveries > 0);
             self.merchants.retain(|_, merchant| !merchant.is_idle());
         }
     }

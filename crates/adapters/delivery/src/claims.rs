@@ -4,16 +4,20 @@
 //! endpoint, and all others would wait behind them.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
+    iter::from_fn,
     sync::Arc,
     time::Duration,
 };
 
-use quipu_kernel::{StoreError, Timestamp};
-use quipu_webhooks::{Owed, Waiting, Wanted};
+use quipu_kernel::{StoreError, Tenant, Timestamp};
+use quipu_webhooks::{EndpointId, Owed, Waiting, Wanted};
 use tokio::time::timeout;
 
-use crate::in_hand::{InHand, lock};
+use crate::{
+    board::Board,
+    in_hand::{InHand, lock},
+};
 
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(2);
@@ -67,7 +71,7 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
             found.into_iter().map(|endpoint| (endpoint.id.clone(), Arc::new(endpoint))).collect();
         for id in &portion {
             let returned = in_hand.board().was_read(id, found.remove(id).as_ref());
-            in_hand.give_back_later(returned);
+            in_hand.give_back_later(&returned);
         }
         in_hand.send_next();
     }
@@ -100,14 +104,16 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
     let mut after = None;
     loop {
         let Waiting { endpoints, next } = queue.waiting(now, after.as_ref()).await?;
-        let mut endpoints = endpoints.into_iter();
+        let mut endpoints = VecDeque::from(endpoints);
         // In portions: commits stay short, and a portion that brings less than it asked for leaves room for the next.
-        loop {
-            let wanted = in_hand.board().wanted(&mut endpoints, AT_ONCE);
+        while !in_hand.is_stopping() {
+            let wanted = in_hand.board().wanted(&mut from_fn(|| endpoints.pop_front()), AT_ONCE);
             if wanted.is_empty() {
                 break;
             }
-            claim(in_hand, now, wanted).await?;
+            for left in claim(in_hand, now, wanted).await?.into_iter().rev() {
+                endpoints.push_front(left);
+            }
         }
         if next.is_none() {
             break;
@@ -118,21 +124,35 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
     Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
 }
 
-/// Claims a portion for the board.
-async fn claim(in_hand: &Arc<InHand>, now: Timestamp, asked: Vec<Wanted>) -> Result<(), StoreError> {
+/// Claims a portion for the board. Returns the endpoints to be asked for once more, since the bytes of the claim were
+/// used up.
+async fn claim(
+    in_hand: &Arc<InHand>,
+    now: Timestamp,
+    asked: Vec<Wanted>,
+) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
     let claimed = claim_portion(in_hand, now, &asked).await?;
+    let was_cut = bytes_of(&claimed) >= Wanted::BYTES_AT_ONCE;
+    let mut left = Vec::new();
     {
         let mut board = in_hand.board();
         for one in asked {
-            let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint).count();
-            if u32::try_from(got).is_ok_and(|got| got == one.most) {
+            let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint);
+            let (got, bytes) = got.fold((0, 0), |(got, bytes), owed| (got + 1, bytes + owed.bytes()));
+            if got == one.most || bytes >= one.bytes {
                 board.note_stored(one.endpoint, one.tenant.merchant());
+            } else if was_cut {
+                left.push((one.tenant, one.endpoint));
             }
         }
     }
     forget_released(in_hand, &claimed);
-    in_hand.take_in(claimed);
-    Ok(())
+    in_hand.take_in(claimed, Board::take_in_wanted);
+    Ok(left)
+}
+
+fn bytes_of(claimed: &[Owed]) -> usize {
+    claimed.iter().map(Owed::bytes).sum()
 }
 
 /// Drops deliveries that were just claimed from those to be released. An earlier release of them succeeded and its
@@ -170,7 +190,7 @@ async fn claim_portion(
                 in_a_row += 1;
             }
         }
-        if in_a_row == MOST_LOCKED {
+        if in_a_row == MOST_LOCKED || bytes_of(&claimed) >= Wanted::BYTES_AT_ONCE {
             break;
         }
     }

@@ -31,7 +31,7 @@ impl HttpCourier {
 
 #[async_trait]
 impl Courier for HttpCourier {
-    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &str) -> Attempted {
+    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &Arc<str>) -> Attempted {
         let (started_at, begun) = (self.clock.now(), Instant::now());
         let result = match self.signer.secrets(endpoint).await {
             Ok(secrets) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 
 use crate::{
+    board::Board,
     claims,
     in_hand::{InHand, Parts},
     recorder, rounds,
@@ -49,7 +50,7 @@ impl Dispatcher {
 
 impl Handover for Dispatcher {
     fn hand_over(&self, deliveries: Vec<Owed>) {
-        self.in_hand.take_in(deliveries);
+        self.in_hand.take_in(deliveries, Board::take_in);
     }
 
     fn endpoint_changed(&self, endpoint: &Endpoint) {

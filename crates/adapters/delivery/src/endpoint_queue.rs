@@ -5,7 +5,10 @@ use std::{collections::VecDeque, time::Duration};
 use quipu_kernel::Timestamp;
 use quipu_webhooks::Owed;
 
-use crate::{kept::Kept, pace::Pace};
+use crate::{
+    kept::{Amount, Kept},
+    pace::Pace,
+};
 
 /// The attempts in progress to an endpoint of which nothing is known yet.
 pub(crate) const FIRST_WINDOW: usize = 8;
@@ -40,6 +43,8 @@ pub(crate) struct EndpointQueue {
     again: VecDeque<Owed>,
     fresh_in_a_row: u32,
     pub(crate) under_way: usize,
+    /// The bytes of the deliveries here, those in progress included.
+    bytes: usize,
     window: usize,
     hangs: u32,
     pace: Pace,
@@ -58,6 +63,7 @@ impl Default for EndpointQueue {
             again: VecDeque::new(),
             fresh_in_a_row: 0,
             under_way: 0,
+            bytes: 0,
             window: FIRST_WINDOW,
             hangs: 0,
             pace: Pace::Unproven,
@@ -84,19 +90,19 @@ impl EndpointQueue {
             Pace::Quick => KEPT_QUICK,
             Pace::Unproven => KEPT_UNPROVEN,
         };
-        most.saturating_sub(self.held())
+        most.saturating_sub(self.held().deliveries)
     }
 
-    /// The number of deliveries here, those in progress included.
-    pub(crate) fn held(&self) -> usize {
-        self.waiting() + self.under_way
+    /// The deliveries here, those in progress included.
+    pub(crate) fn held(&self) -> Amount {
+        Amount::new(self.waiting() + self.under_way, self.bytes)
     }
 
     fn waiting(&self) -> usize {
         self.fresh.len() + self.again.len()
     }
 
-    /// The same number by pace.
+    /// The same by pace.
     pub(crate) fn kept(&self) -> Kept {
         Kept::of(self.pace, self.held())
     }
@@ -107,6 +113,7 @@ impl EndpointQueue {
     }
 
     pub(crate) fn push(&mut self, owed: Owed) {
+        self.bytes += owed.bytes();
         let kind = if owed.is_fresh() { &mut self.fresh } else { &mut self.again };
         kind.push_back(owed);
     }
@@ -121,9 +128,10 @@ impl EndpointQueue {
         Some(taken)
     }
 
-    /// Adapts the window and the state to the end of an attempt.
-    pub(crate) fn ended(&mut self, ending: Ending) {
+    /// Adapts the window and the state to the end of an attempt to send a delivery of so many bytes.
+    pub(crate) fn ended(&mut self, ending: Ending, bytes: usize) {
         self.under_way -= 1;
+        self.bytes -= bytes;
         match ending {
             Ending::Answered(after) => {
                 self.pace = if after < QUICK { Pace::Quick } else { Pace::Unproven };
@@ -150,20 +158,29 @@ impl EndpointQueue {
         }
     }
 
-    /// Takes out deliveries that an unproven endpoint must not keep, which are then in the store: `beyond` of
-    /// them, and all but the next probe if it is probed.
-    pub(crate) fn give_up(&mut self, beyond: usize) -> Vec<Owed> {
-        let waiting = self.waiting();
-        let kept = waiting.saturating_sub(beyond).min(if self.is_probed() { 1 } else { waiting });
-        let of_fresh = kept.min(self.fresh.len());
-        let mut given_up: Vec<_> = self.fresh.drain(of_fresh..).collect();
-        given_up.extend(self.again.drain(kept - of_fresh..));
+    /// Takes out deliveries that an unproven endpoint must not keep, which are then in the store: as much as
+    /// `beyond`, and all but the next probe if it is probed.
+    pub(crate) fn give_up(&mut self, beyond: Amount) -> Vec<Owed> {
+        let before = self.held();
+        let mut given_up = Vec::new();
+        loop {
+            let gone = before.without(self.held());
+            let is_enough = gone.deliveries >= beyond.deliveries && gone.bytes >= beyond.bytes;
+            if is_enough && !(self.is_probed() && self.waiting() > 1) {
+                break;
+            }
+            let Some(owed) = self.again.pop_back().or_else(|| self.fresh.pop_back()) else { break };
+            self.bytes -= owed.bytes();
+            given_up.push(owed);
+        }
         self.more_stored |= !given_up.is_empty();
         given_up
     }
 
     /// Takes out all deliveries that are not in progress.
     pub(crate) fn drain(&mut self) -> Vec<Owed> {
-        self.fresh.drain(..).chain(self.again.drain(..)).collect()
+        let drained: Vec<_> = self.fresh.drain(..).chain(self.again.drain(..)).collect();
+        self.bytes -= drained.iter().map(Owed::bytes).sum::<usize>();
+        drained
     }
 }

@@ -48,7 +48,7 @@ pub(crate) async fn send(sender: &Sender, url: &str) -> Sent {
         target: &TargetUrl::restore(url.to_owned()),
         environment: Environment::Test,
         event: &EventId::restore("evt_1763726400000_2222222222222222".to_owned()),
-        payload: "{\"id\":1}",
+        payload: &"{\"id\":1}".into(),
         secrets: &secrets,
         at: Timestamp::from_millis(1_763_726_400_000),
     };

@@ -123,7 +123,12 @@ impl InHand {
         }
     }
 
-    pub(crate) fn take_in(self: &Arc<Self>, deliveries: Vec<Owed>) {
+    /// Puts deliveries on the board as `take_in` does, and releases those that it returns.
+    pub(crate) fn take_in(
+        self: &Arc<Self>,
+        deliveries: Vec<Owed>,
+        take_in: fn(&mut Board, Owed) -> Result<(), Owed>,
+    ) {
         let mut returned = Vec::new();
         if self.is_stopping() {
             returned = deliveries;
@@ -131,28 +136,28 @@ impl InHand {
             let mut board = self.board();
             let was_stale = board.has_stale();
             for owed in deliveries {
-                returned.extend(board.take_in(owed).err());
+                returned.extend(take_in(&mut board, owed).err());
             }
             if board.has_stale() && !was_stale {
                 self.look.notify_one();
             }
         }
-        self.give_back_later(returned);
+        self.give_back_later(&returned);
         self.send_next();
     }
 
     /// Applies a change of an endpoint that this node has made.
     pub(crate) fn follow(self: &Arc<Self>, endpoint: &Arc<Endpoint>) {
         let returned = self.board().changed(endpoint);
-        self.give_back_later(returned);
+        self.give_back_later(&returned);
         self.look.notify_one();
         self.send_next();
     }
 
-    /// Queues deliveries to be released to the store.
-    pub(crate) fn give_back_later(&self, mut returned: Vec<Owed>) {
+    /// Queues deliveries to be released to the store. While they wait they take hardly any memory.
+    pub(crate) fn give_back_later(&self, returned: &[Owed]) {
         if !returned.is_empty() {
-            lock(&self.returned).append(&mut returned);
+            lock(&self.returned).extend(returned.iter().map(Owed::emptied));
             self.look.notify_one();
         }
     }
@@ -178,13 +183,13 @@ impl InHand {
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
             let ended = board.ended(&going, ending(&attempted));
-            self.give_back_later(ended.given_up);
+            self.give_back_later(&ended.given_up);
             if attempted.was_made() {
                 // A slow database slows sending down, since the board counts outcomes that are not recorded.
                 let _ = self.outcomes.send(board.compare(outcome));
             } else {
                 board.recorded(outcome.tenant.merchant(), 1);
-                self.give_back_later(vec![going.owed]);
+                self.give_back_later(&[going.owed]);
             }
             next = if self.is_stopping() { None } else { board.next() };
             drop(board);

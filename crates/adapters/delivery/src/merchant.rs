@@ -5,10 +5,14 @@ use std::collections::VecDeque;
 
 use quipu_webhooks::EndpointId;
 
-use crate::{kept::Kept, pace::Pace};
+use crate::{
+    kept::{Amount, Kept},
+    pace::Pace,
+};
 
 /// The most attempts in progress where sockets are plenty.
 pub const MOST_AT_ONCE: usize = 1_024;
+const MIB: usize = 1024 * 1024;
 
 /// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
@@ -20,14 +24,14 @@ pub(crate) struct Places {
     /// The same bound for each merchant, so that the dead endpoints of a few merchants leave places for the new
     /// endpoints of others.
     pub(crate) unproven_of_merchant: usize,
-    /// Deliveries kept in memory.
-    pub(crate) kept: usize,
+    /// What is kept in memory.
+    pub(crate) kept: Amount,
     /// The same bound for each merchant, which may have endpoints without number.
-    pub(crate) kept_of_merchant: usize,
-    /// Deliveries kept in memory for unproven endpoints.
-    pub(crate) kept_unproven: usize,
+    pub(crate) kept_of_merchant: Amount,
+    /// What is kept in memory for unproven endpoints.
+    pub(crate) kept_unproven: Amount,
     /// The same bound for each merchant.
-    pub(crate) kept_unproven_of_merchant: usize,
+    pub(crate) kept_unproven_of_merchant: Amount,
     /// Outcomes that are not recorded yet; above this number no attempt begins.
     pub(crate) unrecorded: usize,
     /// The same bound for each merchant.
@@ -49,10 +53,10 @@ impl Places {
             of_merchant: at_once / 8 * 3,
             unproven: at_once / 2,
             unproven_of_merchant: at_once / 8,
-            kept: 20_000,
-            kept_of_merchant: 5_000,
-            kept_unproven: 10_000,
-            kept_unproven_of_merchant: 2_500,
+            kept: Amount::new(20_000, 256 * MIB),
+            kept_of_merchant: Amount::new(5_000, 64 * MIB),
+            kept_unproven: Amount::new(10_000, 128 * MIB),
+            kept_unproven_of_merchant: Amount::new(2_500, 32 * MIB),
             unrecorded: 16_384,
             unrecorded_of_merchant: 4_096,
         }
@@ -60,23 +64,22 @@ impl Places {
 }
 
 impl Places {
-    /// How many more deliveries to endpoints of this pace may be kept, if the node and the merchant keep so many.
-    pub(crate) fn free(&self, pace: Pace, in_all: Kept, of_merchant: Kept) -> usize {
-        let left = |most: usize, kept: usize| most.saturating_sub(kept);
-        let free = left(self.kept, in_all.in_all).min(left(self.kept_of_merchant, of_merchant.in_all));
+    /// How much more may be kept for endpoints of this pace, if the node and the merchant keep so much.
+    pub(crate) fn free(&self, pace: Pace, in_all: Kept, of_merchant: Kept) -> Amount {
+        let free = self.kept.without(in_all.in_all).min(self.kept_of_merchant.without(of_merchant.in_all));
         match pace {
             Pace::Quick => free,
             Pace::Unproven => free
-                .min(left(self.kept_unproven, in_all.unproven))
-                .min(left(self.kept_unproven_of_merchant, of_merchant.unproven)),
+                .min(self.kept_unproven.without(in_all.unproven))
+                .min(self.kept_unproven_of_merchant.without(of_merchant.unproven)),
         }
     }
 
-    /// How many deliveries to unproven endpoints are kept beyond their bounds. There may be some when a quick
-    /// endpoint has become unproven.
-    pub(crate) fn unproven_beyond(&self, in_all: Kept, of_merchant: Kept) -> usize {
-        let of_merchant = of_merchant.unproven.saturating_sub(self.kept_unproven_of_merchant);
-        in_all.unproven.saturating_sub(self.kept_unproven).max(of_merchant)
+    /// How much is kept for unproven endpoints beyond their bounds. There may be some when a quick endpoint has
+    /// become unproven.
+    pub(crate) fn unproven_beyond(&self, in_all: Kept, of_merchant: Kept) -> Amount {
+        let of_merchant = of_merchant.unproven.without(self.kept_unproven_of_merchant);
+        in_all.unproven.without(self.kept_unproven).max(of_merchant)
     }
 }
 
@@ -91,7 +94,7 @@ pub(crate) struct Merchant {
     last_turn: Pace,
     under_way: usize,
     unproven_under_way: usize,
-    /// Deliveries kept in memory.
+    /// What is kept in memory.
     pub(crate) kept: Kept,
     /// Outcomes that are not recorded yet.
     pub(crate) unrecorded: usize,
@@ -166,6 +169,9 @@ impl Merchant {
 
     /// Whether there is nothing to be remembered of it.
     pub(crate) fn is_idle(&self) -> bool {
-        self.kept.in_all == 0 && self.unrecorded == 0 && self.quick.is_empty() && self.unproven.is_empty()
+        self.kept.in_all == Amount::default()
+            && self.unrecorded == 0
+            && self.quick.is_empty()
+            && self.unproven.is_empty()
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct Parcel<'a> {
     pub(crate) target: &'a TargetUrl,
     pub(crate) environment: Environment,
     pub(crate) event: &'a EventId,
-    pub(crate) payload: &'a str,
+    pub(crate) payload: &'a Arc<str>,
     pub(crate) secrets: &'a [WebhookSecret],
     pub(crate) at: Timestamp,
 }
@@ -230,9 +230,8 @@ fn request(parcel: &Parcel<'_>) -> Result<Request<Full<Bytes>>, SendProblem> {
     let id = parcel.event.as_str();
     let signature = WebhookSecret::sign_with_all(parcel.secrets, id, parcel.at, parcel.payload.as_bytes());
     let text = |text: &str| HeaderValue::from_str(text).map_err(|_| SendProblem::Unprepared);
-    let mut request = Request::post(uri)
-        .body(Full::new(Bytes::copy_from_slice(parcel.payload.as_bytes())))
-        .map_err(|_| SendProblem::Unprepared)?;
+    let payload = Bytes::from_owner(Arc::<[u8]>::from(Arc::clone(parcel.payload)));
+    let mut request = Request::post(uri).body(Full::new(payload)).map_err(|_| SendProblem::Unprepared)?;
     let headers = request.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers

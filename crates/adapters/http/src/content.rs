@@ -57,6 +57,11 @@ impl Content {
         self.sender.set(Some(sender));
     }
 
+    /// Its sender, if authenticated.
+    pub(crate) const fn sender(&self) -> Option<Sender> {
+        self.sender.get()
+    }
+
     /// Shortens the time in which it must arrive, since its sender has failed too often.
     pub(crate) fn hurry(&self) {
         self.patience.set(self.patience.get().min(IN_A_HURRY));

@@ -32,7 +32,8 @@ use crate::{
     connection::{Conversation, Turn},
     entrance::Entrance,
     error::ApiError,
-    measure,
+    long_answers, measure,
+    memory::Room,
     proxies::{client, subscriber},
     request_id,
     row::RouteRow,
@@ -70,6 +71,7 @@ pub(crate) async fn dispatch(
     } else {
         Err(ApiError::Overloaded)
     };
+    let (outcome, room) = long_answers::admit(outcome, request.method(), entrance.caller(), &state.answers);
     let verdict = match &outcome {
         Err(ApiError::RateLimited(verdict)) => Some(*verdict),
         _ => entrance.verdict().copied(),
@@ -99,7 +101,7 @@ pub(crate) async fn dispatch(
     if request.version() == Version::HTTP_10 && response.body().size() == BodySize::Stream {
         end_with_connection(response.head_mut());
     }
-    sending(response, turn, rest)
+    sending(response, turn, rest, room)
 }
 
 /// Sends an answer of unknown length without chunks, which HTTP/1.0 does not have: it ends with its connection (RFC
@@ -129,12 +131,17 @@ pub(crate) fn begin(request: &HttpRequest) -> Option<Turn> {
     request.conn_data::<Rc<Conversation>>().map(Conversation::begin)
 }
 
-/// The answer, which holds the turn until it is sent.
-pub(crate) fn sending(response: HttpResponse, turn: Option<Turn>, rest: Option<Payload>) -> HttpResponse {
-    if turn.is_none() && rest.is_none() {
+/// The answer, which holds the turn and its room until it is sent.
+pub(crate) fn sending(
+    response: HttpResponse,
+    turn: Option<Turn>,
+    rest: Option<Payload>,
+    room: Option<Room>,
+) -> HttpResponse {
+    if turn.is_none() && rest.is_none() && room.is_none() {
         return response;
     }
-    response.map_body(|_, answer| BoxBody::new(Sending::new(answer, turn, rest)))
+    response.map_body(|_, answer| BoxBody::new(Sending::new(answer, turn, rest, room)))
 }
 
 /// Answers a request that matches no route: its path has none, or not with this method.
@@ -174,7 +181,7 @@ async fn answer_unrouted(
     let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let (response, _) = finish(&request_id, &request, &place, arrival, outcome);
-    sending(response, turn, rest)
+    sending(response, turn, rest, None)
 }
 
 /// The body that nobody reads; `None` if it was short and has arrived.

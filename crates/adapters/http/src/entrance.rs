@@ -122,6 +122,11 @@ impl Entrance {
         self.content.leave(&self.request, has_patience).await
     }
 
+    /// The caller, if the call was let in.
+    pub(crate) fn caller(&self) -> Option<Sender> {
+        self.content.sender()
+    }
+
     /// The request of an authenticated caller, whose body its handler reads.
     fn call(&self, sender: Sender, let_in: LetIn) -> Result<Call, ApiError> {
         self.content.is_of(sender);

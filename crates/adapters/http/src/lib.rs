@@ -24,6 +24,7 @@ mod health;
 mod json;
 mod kept_answer;
 mod key_uses;
+mod long_answers;
 mod lookups;
 mod measure;
 mod memory;

@@ -1,4 +1,4 @@
-//! Memory for the bodies of requests that are arriving.
+//! Memory for the bodies of requests that are arriving, and for long answers that are being sent.
 
 use std::{
     cell::Cell,
@@ -16,12 +16,14 @@ const UNIT: usize = 1024;
 const FOR_STRANGERS: usize = 64 * 1024;
 /// The most units for all authenticated callers together: 512 MiB.
 const FOR_CALLERS: usize = 512 * 1024;
+/// The most units for all long answers together: 256 MiB.
+const FOR_ANSWERS: usize = 256 * 1024;
 /// What part of these units one sender may use at most.
 const PART: usize = 8;
 /// How long a body may take when its sender is not to be waited for.
 pub(crate) const IN_A_HURRY: Duration = Duration::from_secs(2);
 
-/// Whose share of the memory a body counts for.
+/// Whose share of the memory a body or an answer counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Sender {
     /// Somebody at this address who is not authenticated, or not yet.
@@ -55,8 +57,26 @@ struct Taken {
 
 impl Default for BodyMemory {
     fn default() -> Self {
-        let pool = |units| Arc::new(Pool { units, taken: Mutex::default() });
-        Self { of_strangers: pool(FOR_STRANGERS), of_callers: pool(FOR_CALLERS) }
+        Self { of_strangers: Pool::of(FOR_STRANGERS), of_callers: Pool::of(FOR_CALLERS) }
+    }
+}
+
+/// A limit on the memory for the long answers of all authenticated callers, and for those of each.
+#[derive(Debug)]
+pub(crate) struct AnswerMemory(Arc<Pool>);
+
+impl Default for AnswerMemory {
+    fn default() -> Self {
+        Self(Pool::of(FOR_ANSWERS))
+    }
+}
+
+impl AnswerMemory {
+    /// Room for an answer of so many bytes to this caller, if there is enough left. An answer longer than a share takes
+    /// all of the share.
+    pub(crate) fn room(&self, caller: Sender, bytes: usize) -> Option<Room> {
+        let room = Room { pool: Arc::clone(&self.0), sender: caller, held: Cell::new(0) };
+        room.grow_to(bytes.min(FOR_ANSWERS / PART * UNIT)).then_some(room)
     }
 }
 
@@ -72,7 +92,7 @@ impl BodyMemory {
     }
 }
 
-/// The units that one body uses, until it is dropped.
+/// The units that one body or answer uses, until it is dropped.
 pub(crate) struct Room {
     pool: Arc<Pool>,
     sender: Sender,
@@ -103,6 +123,10 @@ impl Room {
 }
 
 impl Pool {
+    fn of(units: usize) -> Arc<Self> {
+        Arc::new(Self { units, taken: Mutex::default() })
+    }
+
     fn taken(&self) -> MutexGuard<'_, Taken> {
         // The counts are consistent after every statement, so a thread that panicked left nothing half done.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)

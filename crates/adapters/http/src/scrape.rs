@@ -64,7 +64,7 @@ impl Asked {
         let id = request_id::of_request(self.request.headers(), self.entropy.as_ref());
         let mut response = response.await;
         response.headers_mut().insert(request_id::X_REQUEST_ID, id);
-        sending(response, turn, rest)
+        sending(response, turn, rest, None)
     }
 }
 

@@ -13,13 +13,13 @@ use actix_web::{
     web::Bytes,
 };
 
-use crate::connection::Turn;
+use crate::{connection::Turn, memory::Room};
 
 /// The most bytes that are passed on at a time.
 const PORTION: usize = 16 * 1024;
 
-/// An answer being sent. It holds its connection's turn until it is sent, and the unread rest of the
-/// request's body: while that is held, the server closes the connection after the answer without reading on.
+/// An answer being sent. It holds its connection's turn until it is sent, its room if it is long, and the unread rest
+/// of the request's body: while that is held, the server closes the connection after the answer without reading on.
 ///
 /// The web server copies whatever it is given into a buffer of the connection, and keeps that until the
 /// client has taken all of it. So it is given a long answer in portions, as the client takes them.
@@ -29,11 +29,17 @@ pub(crate) struct Sending {
     piece: Bytes,
     _turn: Option<Turn>,
     _rest: Option<Payload>,
+    _room: Option<Room>,
 }
 
 impl Sending {
-    pub(crate) const fn new(answer: BoxBody, turn: Option<Turn>, rest: Option<Payload>) -> Self {
-        Self { answer, piece: Bytes::new(), _turn: turn, _rest: rest }
+    pub(crate) const fn new(
+        answer: BoxBody,
+        turn: Option<Turn>,
+        rest: Option<Payload>,
+        room: Option<Room>,
+    ) -> Self {
+        Self { answer, piece: Bytes::new(), _turn: turn, _rest: rest, _room: room }
     }
 }
 
@@ -85,7 +91,7 @@ mod tests {
     use super::*;
 
     async fn portions(answer: BoxBody) -> Vec<Bytes> {
-        let mut sending = pin!(Sending::new(answer, None, None));
+        let mut sending = pin!(Sending::new(answer, None, None, None));
         let mut portions = Vec::new();
         while let Some(portion) = poll_fn(|context| sending.as_mut().poll_next(context)).await {
             portions.push(portion.expect("no error"));
@@ -109,7 +115,7 @@ mod tests {
 
     #[test]
     fn an_answer_in_portions_keeps_its_length() {
-        let sending = Sending::new(BoxBody::new(vec![0; 3 * PORTION]), None, None);
+        let sending = Sending::new(BoxBody::new(vec![0; 3 * PORTION]), None, None, None);
         assert_eq!(sending.size(), BodySize::Sized(3 * PORTION as u64));
     }
 }

@@ -22,7 +22,7 @@ use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 use crate::{
     key_uses::KeyUses,
     lookups::Lookups,
-    memory::BodyMemory,
+    memory::{AnswerMemory, BodyMemory},
     minter::KeyringMinter,
     readiness::{LastLook, Readiness},
     samples::Samples,
@@ -125,6 +125,7 @@ pub(crate) struct AppState {
     pub(crate) tokens: Tokens,
     pub(crate) lookups: Lookups,
     pub(crate) memory: BodyMemory,
+    pub(crate) answers: AnswerMemory,
     pub(crate) samples: Samples,
     /// The result of the last readiness check.
     pub(crate) looked: LastLook,
@@ -150,6 +151,7 @@ impl AppState {
             tokens,
             lookups: Lookups::default(),
             memory: BodyMemory::default(),
+            answers: AnswerMemory::default(),
             samples: Samples::default(),
             looked: LastLook::default(),
             describe,

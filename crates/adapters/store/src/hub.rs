@@ -130,10 +130,10 @@ impl Hub {
     }
 
     /// Keeps the deliveries of a batch whose outcome is not known.
-    pub(crate) fn keep_unlearnt(&self, owed: Vec<Owed>) {
+    pub(crate) fn keep_unlearnt(&self, owed: &[Owed]) {
         if !owed.is_empty() {
             let taken = Taken::default();
-            taken.tell(owed);
+            taken.tell(owed.iter().map(Owed::emptied).collect());
             self.unlearnt.keep(taken);
         }
     }

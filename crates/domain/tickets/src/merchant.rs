@@ -7,7 +7,7 @@ use crate::{
     changes,
     comment::Comment,
     decide::CompleteUpload,
-    draft::{CommentDraft, NO_SUCH_PAYMENT, NamedUpload, TicketDraft},
+    draft::{CommentDraft, NO_SUCH_PAYMENT, TicketDraft},
     error::TicketError,
     ids::TicketId,
     office::{TicketOffice, unaudited},
@@ -112,48 +112,54 @@ impl TicketOffice {
         ticket: &TicketId,
         draft: &CommentDraft,
     ) -> Result<Vec<CompleteUpload>, TicketError> {
-        let (mut files, mut problems) = (Vec::new(), Problems::new());
+        let (mut uploads, mut places) = (Vec::new(), Vec::new());
+        let (mut spent, mut problems) = (Vec::new(), Problems::new());
         for (place, named) in draft.uploads().iter().enumerate() {
-            match self.complete_upload(tenant, ticket, named).await? {
-                Ok(one) => files.push(one),
-                Err(what) => problems.add(&format!("attachments.{place}"), what),
+            let upload = self.ports.reads.upload(tenant, &named.id).await?;
+            match upload.filter(|upload| upload.answers_to(ticket, named)) {
+                Some(upload) if !upload.spent => {
+                    uploads.push(upload);
+                    places.push((place, named));
+                }
+                unusable => {
+                    spent.extend(unusable);
+                    problems.add(&format!("attachments.{place}"), UNUSABLE);
+                }
             }
+        }
+        let completed = self.ports.files.complete(&uploads).await;
+        let mut files = Vec::new();
+        for ((upload, (place, named)), arrival) in uploads.into_iter().zip(places).zip(completed) {
+            let what = match arrival {
+                Ok(arrival) => {
+                    files.push(CompleteUpload { upload, arrival, filename: named.filename.clone() });
+                    continue;
+                }
+                Err(FileRefused::NotArrived) => "has not been uploaded",
+                Err(FileRefused::TooLarge) => "is larger than 10485760 bytes, and was deleted",
+                Err(FileRefused::WrongType) => "is not of its declared type, and was deleted",
+                Err(FileRefused::Failed(cause)) => return Err(TicketError::Files(cause)),
+            };
+            problems.add(&format!("attachments.{place}"), what);
         }
         if problems.is_empty() {
             return Ok(files);
         }
+        self.drop_what_came_late(&spent).await;
         self.forget(&files).await;
         Err(TicketError::Invalid(problems))
     }
 
-    async fn complete_upload(
-        &self,
-        tenant: Tenant,
-        ticket: &TicketId,
-        named: &NamedUpload,
-    ) -> Result<Result<CompleteUpload, &'static str>, TicketError> {
-        let upload = self.ports.reads.upload(tenant, &named.id).await?;
-        let Some(upload) = upload.filter(|upload| upload.answers_to(ticket, named)) else {
-            return Ok(Err(UNUSABLE));
-        };
-        if upload.spent {
-            self.drop_what_came_late(&upload).await;
-            return Ok(Err(UNUSABLE));
+    /// Deletes files that were sent to the addresses of uploads after comments had used these. What cannot be
+    /// deleted now is found by the clean-up.
+    async fn drop_what_came_late(&self, spent: &[Upload]) {
+        for upload in spent {
+            let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
+            // The others would be waited for as long.
+            if self.ports.files.sweep(upload, used).await.is_err() {
+                return;
+            }
         }
-        match self.ports.files.complete(&upload).await {
-            Ok(arrival) => Ok(Ok(CompleteUpload { upload, arrival, filename: named.filename.clone() })),
-            Err(FileRefused::NotArrived) => Ok(Err("has not been uploaded")),
-            Err(FileRefused::TooLarge) => Ok(Err("is larger than 10485760 bytes, and was deleted")),
-            Err(FileRefused::WrongType) => Ok(Err("is not of its declared type, and was deleted")),
-            Err(FileRefused::Failed(cause)) => Err(TicketError::Files(cause)),
-        }
-    }
-
-    /// Deletes a file that was sent to the upload's address after a comment had used the upload. What cannot
-    /// be deleted now is found by the clean-up.
-    async fn drop_what_came_late(&self, upload: &Upload) {
-        let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
-        let _ = self.ports.files.sweep(upload, used).await;
     }
 
     /// Refuses if another comment has used one of the uploads meanwhile.
@@ -172,8 +178,9 @@ impl TicketOffice {
     async fn forget(&self, files: &[CompleteUpload]) {
         for one in files {
             let made_now = one.upload.arrival.as_ref() != Some(&one.arrival);
-            if made_now {
-                let _ = self.ports.files.delete(&one.arrival.object).await;
+            // The others would be waited for as long.
+            if made_now && self.ports.files.delete(&one.arrival.object).await.is_err() {
+                return;
             }
         }
     }

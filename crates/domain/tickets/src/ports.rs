@@ -106,10 +106,11 @@ pub trait FileStore: Send + Sync {
     /// Begins to receive the bytes of an upload that are sent to this gateway.
     async fn receive(&self, upload: &Upload) -> Result<Box<dyn Incoming>, FileRefused>;
 
-    /// Checks that the file of an upload is complete, of an allowed size and of its type, and moves it to
-    /// where it stays. A file that breaks a rule is deleted. Every call may make another object;
-    /// [`FileStore::sweep`] deletes those that are not used.
-    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused>;
+    /// Checks that the files of uploads are complete, of an allowed size and of their types, and moves them to
+    /// where they stay; answers for each in this order. A file that breaks a rule is deleted. Every call may make
+    /// other objects; [`FileStore::sweep`] deletes those that are not used. It ends within some 20 seconds, however
+    /// many files there are; those that are not done by then have failed.
+    async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>>;
 
     /// Opens an object to read it.
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused>;

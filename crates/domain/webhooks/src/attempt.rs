@@ -55,15 +55,18 @@ impl Response {
     /// The number of bytes of an answer that are stored.
     pub const KEPT: usize = 1024;
 
-    /// An answer whose body began with `body`. Bytes that are not UTF-8 are replaced, as is NUL, which one of
-    /// the databases cannot store. The text stays within [`Response::KEPT`] bytes.
+    /// An answer whose body began with `body`. Bytes that are not UTF-8 are replaced, as are all control characters but
+    /// tab and line feed: one of the databases cannot store NUL, and the others are six bytes each in JSON. The text
+    /// stays within [`Response::KEPT`] bytes.
     pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         Self { status, retry_after, excerpt: Self::excerpt_of(body) }
     }
 
     /// The stored part of a body that began with these bytes.
     pub fn excerpt_of(body: &[u8]) -> String {
-        let text = String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace('\0', "\u{fffd}");
+        let is_unwanted = |sign: char| sign.is_control() && !matches!(sign, '\t' | '\n');
+        let text =
+            String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace(is_unwanted, "\u{fffd}");
         let mut end = text.len().min(Self::KEPT);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -145,6 +148,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// The bytes of memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let texts = [&self.error, &self.response_excerpt].into_iter().flatten();
+        size_of::<Self>() + texts.map(String::len).sum::<usize>()
+    }
+
     /// The record of an attempt.
     pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
         let (http_status, error, response_excerpt) = match &attempted.result {
@@ -179,13 +188,25 @@ mod tests {
         #[test]
         fn any_answer_gives_an_excerpt_of_a_kilobyte_at_most(body: Vec<u8>, repeat in 1_usize..200) {
             let excerpt = Response::new(200, None, &body.repeat(repeat)).excerpt;
-            prop_assert!(excerpt.len() <= Response::KEPT && !excerpt.contains('\0'));
+            prop_assert!(excerpt.len() <= Response::KEPT);
+            let shown = serde_json::to_string(&excerpt).expect("JSON");
+            prop_assert!(shown.len() <= 2 * Response::KEPT + 2, "{}", shown.len());
         }
 
         #[test]
-        fn a_short_text_is_kept_as_it_is(body in "[^\0]{0,200}") {
+        fn a_short_text_is_kept_as_it_is(body in "[\\PC\t\n]{0,200}") {
             prop_assert_eq!(Response::new(200, None, body.as_bytes()).excerpt, body);
         }
+    }
+
+    #[test]
+    fn control_characters_are_replaced_and_leave_no_room_to_more_bytes() {
+        let excerpt = |body: &str| Response::excerpt_of(body.as_bytes());
+        assert_eq!(
+            excerpt("a\tb\r\nc\0d\u{7f}e\u{85}f\u{1}"),
+            "a\tb\u{fffd}\nc\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}"
+        );
+        assert_eq!(excerpt(&"\u{1}".repeat(2_000)), "\u{fffd}".repeat(Response::KEPT / 3));
     }
 
     #[test]

@@ -50,6 +50,25 @@ impl Owed {
         self.attempts.is_empty()
     }
 
+    /// The bytes of memory that its payload and its attempts take, about. A payload that deliveries share counts for
+    /// each of them.
+    pub fn bytes(&self) -> usize {
+        self.payload.len() + self.attempts.iter().map(Attempt::bytes).sum::<usize>()
+    }
+
+    /// The same delivery without its payload and its attempts, which nobody needs who releases it.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self {
+            endpoint: Arc::clone(&self.endpoint),
+            event_id: self.event_id.clone(),
+            payload: Arc::default(),
+            attempts: Vec::new(),
+            step: self.step,
+            due_at: self.due_at,
+        }
+    }
+
     /// The tenant that owns it.
     pub fn tenant(&self) -> Tenant {
         self.endpoint.tenant
@@ -70,9 +89,8 @@ impl Owed {
         let due = if let (Next::RetryAt(at), false) = (next, gone) { Some(at) } else { None };
         let mut attempts = self.attempts.clone();
         attempts.push(Attempt::of(number, attempted, due));
-        if attempts.len() > MOST_ATTEMPTS_KEPT {
-            attempts.remove(0);
-        }
+        let beyond = attempts.len().saturating_sub(MOST_ATTEMPTS_KEPT);
+        attempts.drain(..beyond);
         Outcome {
             tenant: self.tenant(),
             endpoint: self.endpoint.id.clone(),
@@ -90,9 +108,9 @@ impl Owed {
     }
 }
 
-/// The most attempts of one delivery that are stored: several full rounds. Only retries that are asked for
-/// can make more.
-const MOST_ATTEMPTS_KEPT: usize = 100;
+/// The most attempts of one delivery that are stored: two full rounds of the ordinary schedule. Only retries that are
+/// asked for, and longer schedules, make more.
+const MOST_ATTEMPTS_KEPT: usize = 20;
 
 /// What happens to a delivery next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,6 +266,22 @@ mod tests {
     }
 
     #[test]
+    fn payload_and_attempts_take_memory_until_only_the_name_is_needed() {
+        let mut owed = owed();
+        assert_eq!(owed.bytes(), owed.payload.len());
+        owed.attempts = owed
+            .after(
+                &attempted(Ok(Response::new(500, None, &[b'x'; 600]))),
+                &RetryPolicy::default(),
+                Spread::NONE,
+            )
+            .attempts;
+        assert!((600..900).contains(&owed.bytes()), "{}", owed.bytes());
+        let emptied = owed.emptied();
+        assert_eq!((emptied.bytes(), &emptied.event_id), (0, &owed.event_id));
+    }
+
+    #[test]
     fn an_attempt_is_kept_with_all_that_was_learnt() {
         let outcome = after(&answered(503));
         let shown = serde_json::to_value(&outcome.attempts).expect("JSON");
@@ -277,12 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_hundred_attempts_are_kept_and_numbers_go_on() {
+    fn no_more_than_two_rounds_of_attempts_are_kept_and_numbers_go_on() {
         let mut owed = owed();
-        for number in 1..=150_u32 {
+        for number in 1..=50_u32 {
             let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
             let kept: Vec<u32> = outcome.attempts.iter().map(|attempt| attempt.number).collect();
-            let first = number.saturating_sub(100) + 1;
+            let first = number.saturating_sub(20) + 1;
             assert_eq!(kept, (first..=number).collect::<Vec<_>>());
             owed.attempts = outcome.attempts;
         }

@@ -1,6 +1,6 @@
 //! The ports that a store and a sender implement for this crate.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
@@ -138,8 +138,8 @@ pub trait Handover: Send + Sync {
 #[async_trait]
 pub trait Courier: Send + Sync {
     /// Makes one attempt to send an event to an endpoint, signed; it ends within 16 seconds, however the
-    /// receiver behaves.
-    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &str) -> Attempted;
+    /// receiver behaves. The payload is not copied.
+    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &Arc<str>) -> Attempted;
 }
 
 /// A request for deliveries of an endpoint that no node has in hand.
@@ -151,6 +151,14 @@ pub struct Wanted {
     pub endpoint: EndpointId,
     /// The greatest number of deliveries.
     pub most: u32,
+    /// About how many [bytes](Owed::bytes) of deliveries: none is taken beyond them, and the first is taken however
+    /// long it is.
+    pub bytes: usize,
+}
+
+impl Wanted {
+    /// The same bound for all deliveries of one claim together.
+    pub const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
 }
 
 /// A part of the endpoints with deliveries that wait to be claimed.
@@ -174,7 +182,8 @@ pub trait DeliveryQueue: Send + Sync {
 
     /// Takes in hand deliveries that are due at `now` and that no node has in hand, beginning with those that
     /// have been due longest. Deliveries to a disabled endpoint fail instead; those to a removed one are
-    /// deleted.
+    /// deleted. The endpoints are served in this order until [`Wanted::BYTES_AT_ONCE`] are reached; the others
+    /// are then to be asked for again. Deliveries of one event share its payload.
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError>;
 
     /// These endpoints as they are now; one that was removed is returned as disabled. An unknown one is left
@@ -188,7 +197,7 @@ pub trait DeliveryQueue: Send + Sync {
     /// disables its endpoint, the other deliveries fail soon afterwards.
     async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreError>;
 
-    /// Releases deliveries that this node will not attempt.
+    /// Releases deliveries that this node will not attempt; they may come [emptied](Owed::emptied).
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError>;
 
     /// When, after `now`, the next delivery is due that no node has in hand; `None` if there is none.

@@ -37,11 +37,11 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// In nobody's hands.
-    fn of(event: &Event) -> Self {
+    fn of(event: &Event, payload: Arc<str>) -> Self {
         Self {
             name: event.name,
             at: event.at,
-            payload: event.payload.as_str().into(),
+            payload,
             status: DeliveryStatus::Pending,
             due_at: Some(event.at),
             step: 0,
@@ -137,9 +137,9 @@ impl Hearer {
         self.told.values_mut().filter(pending).for_each(Delivery::fail);
     }
 
-    /// Takes what is due at `now` into the hands of a node, the longest due first. What is owed to an endpoint that is
-    /// disabled fails instead; what is owed to one that is gone is dropped.
-    pub(super) fn take(&mut self, now: Timestamp, most: usize, node: Node) -> Vec<Owed> {
+    /// Takes what is due at `now` into the hands of a node, the longest due first: so many, and so many bytes. What is
+    /// owed to an endpoint that is disabled fails instead; what is owed to one that is gone is dropped.
+    pub(super) fn take(&mut self, now: Timestamp, (most, bytes): (usize, usize), node: Node) -> Vec<Owed> {
         if self.removed_at.is_some() {
             self.told.retain(|_, delivery| delivery.waits_for().is_none());
             return Vec::new();
@@ -155,18 +155,24 @@ impl Hearer {
         let mut due: Vec<_> = due.collect();
         due.sort_by_key(|(due_at, ..)| *due_at);
         let endpoint = Arc::new(self.endpoint.clone());
-        let take = |(due_at, id, delivery): (Timestamp, &EventId, &mut Delivery)| {
+        let (mut taken, mut sum) = (Vec::new(), 0);
+        for (due_at, id, delivery) in due.into_iter().take(most) {
+            if sum >= bytes {
+                break;
+            }
             delivery.node = Some(node);
-            Owed {
+            let owed = Owed {
                 endpoint: Arc::clone(&endpoint),
                 event_id: id.clone(),
                 payload: Arc::clone(&delivery.payload),
                 attempts: delivery.attempts.clone(),
                 step: delivery.step,
                 due_at,
-            }
-        };
-        due.into_iter().take(most).map(take).collect()
+            };
+            sum += owed.bytes();
+            taken.push(owed);
+        }
+        taken
     }
 
     /// Changes the endpoint if `decide` changes it, and answers it then; what was owed to it fails if it is disabled by
@@ -248,12 +254,13 @@ impl Deliveries {
     }
 
     fn owe(&mut self, tenant: Tenant, event: &Event) {
-        let target = event.named.as_ref();
+        let (target, payload) = (event.named.as_ref(), Arc::<str>::from(event.payload.as_str()));
         let named = target.and_then(|target| self.find_named(tenant, target, event.at));
         for hearer in self.hearers.values_mut().filter(|hearer| hearer.is_of(tenant)) {
             let here = target.filter(|_| named.as_ref() == Some(&hearer.endpoint.id));
             if hearer.endpoint.is_owed(event.name, here.map(|target| target.events.as_slice())) {
-                hearer.told.entry(event.id.clone()).or_insert_with(|| Delivery::of(event));
+                let told = hearer.told.entry(event.id.clone());
+                told.or_insert_with(|| Delivery::of(event, Arc::clone(&payload)));
             }
         }
     }

@@ -133,11 +133,14 @@ impl DeliveryQueue for MemoryStore {
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
-        let mut claimed = Vec::new();
+        let (mut claimed, mut left) = (Vec::new(), Wanted::BYTES_AT_ONCE);
         for one in wanted {
             let hearer = kept.hearers.get_mut(&one.endpoint);
             if let Some(hearer) = hearer.filter(|hearer| hearer.endpoint.tenant == one.tenant) {
-                claimed.extend(hearer.take(now, one.most.try_into().unwrap_or(usize::MAX), self.node));
+                let most = (one.most.try_into().unwrap_or(usize::MAX), one.bytes.min(left));
+                let taken = hearer.take(now, most, self.node);
+                left = left.saturating_sub(taken.iter().map(Owed::bytes).sum());
+                claimed.extend(taken);
             }
         }
         Ok(claimed)

@@ -3,11 +3,11 @@
 mod changes;
 mod memory;
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
 use quipu_kernel::{Environment, EventId, Tenant, Timestamp};
-use quipu_webhooks::{Attempt, Attempted, EventName, Response, RetryPolicy, Spread, TargetUrl};
+use quipu_webhooks::{Attempt, Attempted, Endpoint, EventName, Response, RetryPolicy, Spread, TargetUrl};
 
 use super::*;
 use crate::endpoint_queue::{FIRST_WINDOW, WIDEST_WINDOW};
@@ -266,10 +266,10 @@ proptest! {
             of_merchant: 12,
             unproven: 9,
             unproven_of_merchant: 6,
-            kept: 60,
-            kept_of_merchant: 25,
-            kept_unproven: 30,
-            kept_unproven_of_merchant: 12,
+            kept: Amount::new(60, 8_000),
+            kept_of_merchant: Amount::new(25, 4_000),
+            kept_unproven: Amount::new(30, 4_500),
+            kept_unproven_of_merchant: Amount::new(12, 2_000),
             ..Places::default()
         };
         let mut board = Board::with_places(places);
@@ -294,7 +294,7 @@ proptest! {
             }
             let (going, waiting) = board.load();
             prop_assert_eq!(going, under_way.len());
-            prop_assert!(going <= places.in_all && going + waiting <= places.kept);
+            prop_assert!(going <= places.in_all && going + waiting <= places.kept.deliveries);
             let unproven = || under_way.iter().filter(|going| going.pace == Pace::Unproven);
             prop_assert!(unproven().count() <= places.unproven);
             for merchant in 0..3 {

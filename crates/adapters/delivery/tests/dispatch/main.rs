@@ -3,12 +3,13 @@
 mod world;
 
 use std::{
+    cell::Cell,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use quipu_kernel::{Clock as _, Environment, MerchantId, Tenant};
-use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Handover as _, TargetUrl};
+use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Handover as _, Owed, TargetUrl};
 
 use crate::world::{TIRED_AFTER, World};
 
@@ -283,4 +284,26 @@ async fn a_part_that_panics_ends_the_dispatcher_so_that_it_is_noticed() {
     dispatcher.look();
     running.await.expect("it ends by itself");
     assert!(stop.is_some(), "nobody told it to stop");
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_deliveries_are_fetched_a_few_at_a_time_and_all_arrive() {
+    const LONG: usize = 256 * 1024;
+    let (world, each) = (World::new(), 60);
+    let payload: Arc<str> = "x".repeat(LONG).into();
+    for number in 0..50 {
+        let id = EndpointId::restore(format!("endpoint-{number:02}"));
+        let endpoint = Arc::new(Endpoint { id, ..Endpoint::clone(&World::endpoint("healthy")) });
+        for number in 0..each {
+            world.queue.add(&Owed { payload: Arc::clone(&payload), ..world.owed(&endpoint, number) }, false);
+        }
+    }
+    let most_held = Cell::new(0);
+    let arrival = world.until("all delivered", |world| {
+        most_held.set(most_held.get().max(world.queue.held() * LONG));
+        world.queue.count(DeliveryStatus::Delivered) == 50 * each
+    });
+    arrival.await;
+    let most_held = most_held.get();
+    assert!(most_held > 0 && most_held <= 80 * 1024 * 1024, "{most_held} bytes");
 }

@@ -116,8 +116,10 @@ impl DeliveryQueue for Queue {
                 row.status = DeliveryStatus::Failed;
             }
         }
-        let mut claimed = Vec::new();
+        let mut claimed: Vec<Owed> = Vec::new();
+        let mut bytes = 0;
         for wanted in wanted {
+            let until = Wanted::BYTES_AT_ONCE.min(bytes + wanted.bytes);
             let due = rows.values_mut().filter(|row| {
                 row.owed.endpoint.id == wanted.endpoint
                     && !row.held
@@ -125,6 +127,10 @@ impl DeliveryQueue for Queue {
                     && row.owed.due_at <= now
             });
             for row in due.take(wanted.most as usize) {
+                if bytes >= until {
+                    break;
+                }
+                bytes += row.owed.bytes();
                 row.held = true;
                 claimed.push(row.owed.clone());
             }
@@ -221,7 +227,7 @@ pub(crate) struct Receivers {
 
 #[async_trait]
 impl Courier for Receivers {
-    async fn attempt(&self, endpoint: &Endpoint, _: &EventId, _: &str) -> Attempted {
+    async fn attempt(&self, endpoint: &Endpoint, _: &EventId, _: &Arc<str>) -> Attempted {
         let (started_at, begun) = (self.clock.now(), Instant::now());
         let url = endpoint.url.as_str().to_owned();
         self.seen.lock().expect("no panic").push((url.clone(), started_at));

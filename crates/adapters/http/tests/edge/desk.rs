@@ -79,8 +79,8 @@ impl FileStore for EmptyDesk {
         Err(FileRefused::NotArrived)
     }
 
-    async fn complete(&self, _: &Upload) -> Result<Arrival, FileRefused> {
-        Err(FileRefused::NotArrived)
+    async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>> {
+        vec![Err(FileRefused::NotArrived); uploads.len()]
     }
 
     async fn open(&self, _: &str) -> Result<Box<dyn Outgoing>, FileRefused> {

@@ -1,6 +1,9 @@
 //! Webhook endpoints in memory, and a courier whose every delivery is answered 200.
 
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
@@ -98,7 +101,7 @@ impl DeliveryLog for FakeHooks {
 
 #[async_trait]
 impl Courier for FakeHooks {
-    async fn attempt(&self, endpoint: &Endpoint, _: &EventId, _: &str) -> Attempted {
+    async fn attempt(&self, endpoint: &Endpoint, _: &EventId, _: &Arc<str>) -> Attempted {
         let result = Ok(Response::new(200, None, b"ok"));
         Attempted { started_at: endpoint.created_at, duration: Duration::from_millis(1), result }
     }

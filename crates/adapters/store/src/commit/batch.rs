@@ -109,7 +109,7 @@ pub(crate) async fn commit_all(
             }
             Turn::Unlearnt((verdicts, owed), fault) => {
                 leave_open(jobs, &verdicts, &fault);
-                hub.keep_unlearnt(owed);
+                hub.keep_unlearnt(&owed);
                 continue;
             }
             Turn::Doubtful => {

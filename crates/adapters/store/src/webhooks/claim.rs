@@ -3,21 +3,20 @@
 use std::{collections::HashMap, sync::Arc};
 
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _,
+    ExpressionMethods as _, OptionalExtension as _, QueryDsl as _, SqliteConnection,
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{EventId, Timestamp};
-use quipu_webhooks::{Owed, Wanted};
+use quipu_kernel::{EventId, Tenant, Timestamp};
+use quipu_webhooks::{Endpoint, Owed, Wanted};
 
 use super::fail_pending::{Whose, fail_pending};
 use crate::{
-    connection::{Connection, first, load},
+    connection::{Connection, first},
     error::Fault,
-    keys::Keys,
     rows::endpoint::EndpointRow,
-    schema::{deliveries, events, webhook_endpoints as endpoints},
+    schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     tables::deliveries::attempts_of,
 };
@@ -40,6 +39,22 @@ statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
     " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
     " ORDER BY due_at LIMIT 0 + " => limit: i64 as BigInt ;
     " FOR UPDATE SKIP LOCKED)) RETURNING event_id, due_at, step, attempts"
+} }
+
+statement! { PayloadInFile on Sqlite => Text {
+    "SELECT payload FROM events WHERE merchant_id = " => merchant: i64 as BigInt,
+    " AND environment = " => environment: &'a str as Text, " AND id = " => event: &'a str as Text ; ""
+} }
+
+// The payloads in this order until they have so many bytes. One query for each event, with all columns of its key:
+// otherwise a planner that believes that the tenant has hardly any events would read all of them.
+statement! { PayloadsOnServer on Pg => (Text, Text) {
+    "SELECT id, payload FROM (SELECT wanted.id, told.payload, SUM(octet_length(told.payload))
+        OVER (ORDER BY wanted.place ROWS UNBOUNDED PRECEDING) - octet_length(told.payload) AS before
+        FROM UNNEST (" => events: Vec<&'a str> as Array<Text>,
+    ") WITH ORDINALITY AS wanted (id, place) CROSS JOIN LATERAL (SELECT payload FROM events WHERE merchant_id = "
+    => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND events.id = wanted.id LIMIT 1) AS told) AS counted WHERE before < " => bytes: i64 as BigInt ; ""
 } }
 
 statement! { DropWaiting on Sqlite {
@@ -68,82 +83,171 @@ statement! { GiveBackMany on Pg {
         AND old.event_id = back.event_id AND old.node IS NOT DISTINCT FROM " => node: &'a str as Text ; ""
 } }
 
-/// Claims the due deliveries of one endpoint.
-pub(super) async fn take(
-    conn: &mut Connection,
-    wanted: &Wanted,
+/// What one call claims for a node.
+pub(super) struct Claim<'a> {
+    node: &'a str,
     now: Timestamp,
-    node: &str,
-) -> Result<Vec<Owed>, Fault> {
-    let found = endpoints::table.filter(endpoints::id.eq(wanted.endpoint.as_str()));
-    let row = first!(conn, EndpointRow, found)?;
-    let removed = row.as_ref().is_none_or(|row| row.removed_at.is_some());
-    let whose = Whose { tenant: wanted.tenant, endpoint: wanted.endpoint.clone() };
-    let endpoint = row.map(EndpointRow::into_endpoint).transpose()?;
-    let Some(endpoint) = endpoint.filter(|_| !removed) else {
-        drop_pending(conn, &whose).await?;
-        return Ok(Vec::new());
-    };
-    if !endpoint.is_enabled() {
-        fail_pending(conn, &whose, None, ENDED_AT_ONCE).await?;
-        return Ok(Vec::new());
-    }
-    let due = take_due(conn, wanted, now, node).await?;
-    let told = Keys::of(wanted.tenant, "events").with("id", due.iter().map(|row| row.0.as_str()));
-    let payloads = events::table.filter(told).select((events::id, events::payload));
-    let mut payloads: HashMap<String, String> =
-        load!(conn, (String, String), payloads)?.into_iter().collect();
-    let endpoint = Arc::new(endpoint);
-    let mut taken = Vec::with_capacity(due.len());
-    for (id, due_at, step, attempts) in due {
-        let payload = payloads.remove(&id).ok_or_else(|| Fault::Corrupt(format!("the event {id}")))?;
-        taken.push(Owed {
-            endpoint: Arc::clone(&endpoint),
-            event_id: EventId::restore(id),
-            payload: payload.into(),
-            attempts: attempts_of(attempts)?,
-            step: u32::try_from(step).unwrap_or(0),
-            due_at: Timestamp::from_millis(due_at),
-        });
-    }
-    taken.sort_by_key(|owed| owed.due_at);
-    Ok(taken)
+    pub(super) taken: Vec<Owed>,
+    /// The bytes of what is taken, as if no payload were shared.
+    bytes: usize,
+    /// The payloads of the events, each once, however many endpoints hear of it.
+    payloads: HashMap<(Tenant, String), Arc<str>>,
 }
 
-async fn take_due(
-    conn: &mut Connection,
-    wanted: &Wanted,
-    now: Timestamp,
-    node: &str,
-) -> Result<Vec<DueRow>, Fault> {
-    let (endpoint, limit) = (wanted.endpoint.as_str(), i64::from(wanted.most));
-    match conn {
-        Connection::Sqlite(conn) => {
-            use diesel::RunQueryDsl as _;
-            let due = deliveries::table
-                .filter(deliveries::endpoint_id.eq(endpoint))
-                .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"))
-                .filter(deliveries::due_at.le(now.millis()))
-                .order(deliveries::due_at.asc())
-                .limit(limit)
-                .select((
-                    deliveries::event_id,
-                    diesel::NullableExpressionMethods::assume_not_null(deliveries::due_at),
-                    deliveries::step,
-                    deliveries::attempts,
-                ));
-            let due: Vec<DueRow> = due.load(conn)?;
-            let (merchant, environment) = (wanted.tenant.merchant().0, wanted.tenant.environment().as_str());
-            for (event, ..) in &due {
-                TakeOne { node, merchant, environment, endpoint, event }.execute(conn)?;
-            }
-            Ok(due)
+impl<'a> Claim<'a> {
+    pub(super) fn of(node: &'a str, now: Timestamp) -> Self {
+        Self { node, now, taken: Vec::new(), bytes: 0, payloads: HashMap::new() }
+    }
+
+    /// Claims the due deliveries of one endpoint, unless the bytes of the claim are used up.
+    pub(super) async fn take(&mut self, conn: &mut Connection, wanted: &Wanted) -> Result<(), Fault> {
+        let bytes = wanted.bytes.min(Wanted::BYTES_AT_ONCE.saturating_sub(self.bytes));
+        if bytes == 0 {
+            return Ok(());
         }
-        Connection::Postgres(conn) => {
-            let take = TakeMany { endpoint, now: now.millis(), limit, node };
-            Ok(diesel_async::RunQueryDsl::load(take, &mut ***conn).await?)
+        let found = endpoints::table.filter(endpoints::id.eq(wanted.endpoint.as_str()));
+        let row = first!(conn, EndpointRow, found)?;
+        let removed = row.as_ref().is_none_or(|row| row.removed_at.is_some());
+        let whose = Whose { tenant: wanted.tenant, endpoint: wanted.endpoint.clone() };
+        let endpoint = row.map(EndpointRow::into_endpoint).transpose()?;
+        let Some(endpoint) = endpoint.filter(|_| !removed) else {
+            return drop_pending(conn, &whose).await;
+        };
+        if !endpoint.is_enabled() {
+            fail_pending(conn, &whose, None, ENDED_AT_ONCE).await?;
+            return Ok(());
+        }
+        let (endpoint, until) = (Arc::new(endpoint), self.bytes + bytes);
+        match conn {
+            Connection::Sqlite(conn) => self.take_in_file(conn, wanted, &endpoint, until),
+            Connection::Postgres(_) => self.take_on_server(conn, wanted, &endpoint, until).await,
         }
     }
+
+    /// Takes due deliveries one after the other, until the claim has so many bytes.
+    fn take_in_file(
+        &mut self,
+        conn: &mut SqliteConnection,
+        wanted: &Wanted,
+        endpoint: &Arc<Endpoint>,
+        until: usize,
+    ) -> Result<(), Fault> {
+        use diesel::RunQueryDsl as _;
+        let (node, id, limit) = (self.node, wanted.endpoint.as_str(), i64::from(wanted.most));
+        let (merchant, environment) = (wanted.tenant.merchant().0, wanted.tenant.environment().as_str());
+        let due = deliveries::table
+            .filter(deliveries::endpoint_id.eq(id))
+            .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"))
+            .filter(deliveries::due_at.le(self.now.millis()))
+            .order(deliveries::due_at.asc())
+            .limit(limit)
+            .select((
+                deliveries::event_id,
+                diesel::NullableExpressionMethods::assume_not_null(deliveries::due_at),
+                deliveries::step,
+                deliveries::attempts,
+            ));
+        let due: Vec<DueRow> = due.load(conn)?;
+        for row in due {
+            if self.bytes >= until {
+                break;
+            }
+            let event = row.0.as_str();
+            let payload = if let Some(known) = self.payload(endpoint.tenant, event) {
+                known
+            } else {
+                let read: Option<String> =
+                    PayloadInFile { merchant, environment, event }.get_result(conn).optional()?;
+                self.keep_payload(endpoint.tenant, event, read.ok_or_else(|| no_such_event(event))?)
+            };
+            TakeOne { node, merchant, environment, endpoint: id, event }.execute(conn)?;
+            self.push(endpoint, row, payload)?;
+        }
+        Ok(())
+    }
+
+    /// Takes due deliveries in one statement, reads their payloads in another, and gives back those beyond so many
+    /// bytes.
+    async fn take_on_server(
+        &mut self,
+        conn: &mut Connection,
+        wanted: &Wanted,
+        endpoint: &Arc<Endpoint>,
+        until: usize,
+    ) -> Result<(), Fault> {
+        let Connection::Postgres(server) = conn else { return Ok(()) };
+        let (node, limit, now) = (self.node, i64::from(wanted.most), self.now.millis());
+        let take = TakeMany { endpoint: wanted.endpoint.as_str(), now, limit, node };
+        let mut due: Vec<DueRow> = diesel_async::RunQueryDsl::load(take, &mut ***server).await?;
+        due.sort_by_key(|row| row.1);
+        let unread: Vec<&str> = due
+            .iter()
+            .map(|row| row.0.as_str())
+            .filter(|event| !self.payloads.contains_key(&(endpoint.tenant, (*event).to_owned())))
+            .collect();
+        let mut left = until.saturating_sub(self.bytes);
+        if !unread.is_empty() {
+            let payloads = PayloadsOnServer {
+                events: unread,
+                merchant: endpoint.tenant.merchant().0,
+                environment: endpoint.tenant.environment().as_str(),
+                bytes: i64::try_from(left).unwrap_or(i64::MAX),
+            };
+            let read: Vec<(String, String)> =
+                diesel_async::RunQueryDsl::load(payloads, &mut ***server).await?;
+            for (event, payload) in read {
+                left = left.saturating_sub(payload.len());
+                self.keep_payload(endpoint.tenant, &event, payload);
+            }
+        }
+        let mut beyond = Vec::new();
+        for row in due {
+            match self.payload(endpoint.tenant, &row.0) {
+                _ if !beyond.is_empty() || self.bytes >= until => beyond.push(emptied(endpoint, row)),
+                Some(payload) => self.push(endpoint, row, payload)?,
+                None if left == 0 => beyond.push(emptied(endpoint, row)),
+                None => return Err(no_such_event(&row.0)),
+            }
+        }
+        if !beyond.is_empty() {
+            give_back(conn, &beyond, node).await?;
+        }
+        Ok(())
+    }
+
+    fn payload(&self, tenant: Tenant, event: &str) -> Option<Arc<str>> {
+        self.payloads.get(&(tenant, event.to_owned())).cloned()
+    }
+
+    fn keep_payload(&mut self, tenant: Tenant, event: &str, payload: String) -> Arc<str> {
+        let payload: Arc<str> = payload.into();
+        self.payloads.insert((tenant, event.to_owned()), Arc::clone(&payload));
+        payload
+    }
+
+    fn push(&mut self, endpoint: &Arc<Endpoint>, mut row: DueRow, payload: Arc<str>) -> Result<(), Fault> {
+        let attempts = attempts_of(row.3.take())?;
+        let owed = Owed { payload, attempts, ..emptied(endpoint, row) };
+        self.bytes += owed.bytes();
+        self.taken.push(owed);
+        Ok(())
+    }
+}
+
+/// A delivery without payload and attempts.
+fn emptied(endpoint: &Arc<Endpoint>, (event, due_at, step, _): DueRow) -> Owed {
+    Owed {
+        endpoint: Arc::clone(endpoint),
+        event_id: EventId::restore(event),
+        payload: Arc::default(),
+        attempts: Vec::new(),
+        step: u32::try_from(step).unwrap_or(0),
+        due_at: Timestamp::from_millis(due_at),
+    }
+}
+
+fn no_such_event(event: &str) -> Fault {
+    Fault::Corrupt(format!("the event {event}"))
 }
 
 /// Releases deliveries that `node` has claimed; returns how many they were.

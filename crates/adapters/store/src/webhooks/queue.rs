@@ -17,7 +17,7 @@ use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
 
 use super::{
-    claim::{give_back, take},
+    claim::{Claim, give_back},
     endpoints::IfLocked,
 };
 use crate::{
@@ -123,12 +123,12 @@ impl DeliveryQueue for Store {
         let told = taken.clone();
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let mut claimed = Vec::new();
+                let mut claim = Claim::of(&node, now);
                 for one in &wanted {
-                    claimed.append(&mut take(conn, one, now, &node).await?);
+                    claim.take(conn, one).await?;
                 }
-                told.tell(claimed.clone());
-                Ok::<_, Fault>(claimed)
+                told.tell(claim.taken.iter().map(Owed::emptied).collect());
+                Ok::<_, Fault>(claim.taken)
             })
         });
         let claimed = claimed.await;

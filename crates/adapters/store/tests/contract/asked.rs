@@ -137,7 +137,7 @@ fn webhooks(store: &Store) -> Vec<Ask<'_>> {
     let id = || EndpointId::new(START, &Random);
     let url = TargetUrl::restore("https://shop.example".to_owned());
     let endpoint = Endpoint::named(id(), tenant(9_000), url, Vec::new(), START);
-    let wanted = Wanted { tenant: one, endpoint: id(), most: 1 };
+    let wanted = Wanted { tenant: one, endpoint: id(), most: 1, bytes: 1 };
     let nothing = RetrySelection { events: Some(vec![EventId::restore(unique("evt"))]), created: ever };
     vec![
         ask!("a new endpoint", EndpointError, store.add(endpoint, None)),

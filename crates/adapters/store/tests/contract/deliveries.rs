@@ -54,7 +54,7 @@ pub(crate) async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
 }
 
 /// An event that happened so many milliseconds after the start.
-fn event(name: EventName, at: i64) -> Event {
+pub(crate) fn event(name: EventName, at: i64) -> Event {
     let id = EventId::restore(format!("evt_{}_aaaaaaaaaaaaaaaa", after(at).millis()));
     let payload = format!("{{\"at\":{at}}}");
     Event { id, name, at: after(at), payment_id: None, status: None, payload, named: None }
@@ -80,7 +80,7 @@ pub(crate) async fn tell_many(store: &AnyDeliveries) {
 }
 
 pub(crate) async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {
-    let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id.clone(), most };
+    let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id.clone(), most, bytes: usize::MAX };
     store.claim(after(now), vec![wanted]).await.expect("claimed")
 }
 

@@ -41,7 +41,8 @@ async fn hearing(store: &Store, of: Tenant) -> Endpoint {
 }
 
 async fn claimed(store: &Store, endpoint: &Endpoint) -> Vec<Owed> {
-    let wanted = Wanted { tenant: endpoint.tenant, endpoint: endpoint.id.clone(), most: 10 };
+    let wanted =
+        Wanted { tenant: endpoint.tenant, endpoint: endpoint.id.clone(), most: 10, bytes: 1_000_000 };
     store.claim(after(1_000), vec![wanted]).await.expect("claimed")
 }
 
@@ -125,6 +126,7 @@ fn a_locked_delivery_to_a_disabled_endpoint_holds_up_no_other() {
             tenant: endpoint.tenant,
             endpoint: endpoint.id.clone(),
             most: 10,
+            bytes: 1_000_000,
         });
         let owed = store.claim(after(1_000), wanted.to_vec()).await.expect("nothing waits for the lock");
         assert_eq!(owed.iter().map(|owed| &owed.endpoint.id).collect::<Vec<_>>(), [&other.id]);

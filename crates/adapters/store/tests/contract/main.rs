@@ -24,6 +24,7 @@ mod idempotency;
 mod ledger;
 mod lists;
 mod locked;
+mod long;
 mod meanwhile;
 mod named;
 mod nodes;

@@ -125,7 +125,7 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
         assert_eq!(handed.0.lock().expect("whole").len(), 1, "what may not be owed is handed over");
 
         until_freed(&store).await;
-        let wanted = vec![Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10 }];
+        let wanted = vec![Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10, bytes: 1_000_000 }];
         proxy.arm(Some(LOST));
         let outcome = DeliveryQueue::claim(&store, after(1_000), wanted.clone()).await;
         assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(_))), "{outcome:?}");

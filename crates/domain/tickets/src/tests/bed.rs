@@ -197,18 +197,21 @@ impl FileStore for Files {
         }
     }
 
-    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+    async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>> {
         let mut held = self.shelf();
-        if let Some(trouble) = held.troubles.get(&upload.id) {
-            return Err(trouble.clone());
-        }
-        if let Some(arrival) = &upload.arrival {
-            return Ok(arrival.clone());
-        }
-        held.made += 1;
-        let object = format!("{}/{}", upload.id, held.made);
-        held.objects.insert(object.clone());
-        Ok(Arrival { object, size: 5 })
+        let complete = |upload: &Upload| {
+            if let Some(trouble) = held.troubles.get(&upload.id) {
+                return Err(trouble.clone());
+            }
+            if let Some(arrival) = &upload.arrival {
+                return Ok(arrival.clone());
+            }
+            held.made += 1;
+            let object = format!("{}/{}", upload.id, held.made);
+            held.objects.insert(object.clone());
+            Ok(Arrival { object, size: 5 })
+        };
+        uploads.iter().map(complete).collect()
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {

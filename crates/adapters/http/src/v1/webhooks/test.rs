@@ -27,7 +27,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let name = event_type(&call).await?;
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
-    let payload = sample_payload(name, &id, call.now, caller.tenant());
+    let payload = sample_payload(name, &id, call.now, caller.tenant()).into();
     let turn = call.state.samples.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
     // The body and the turn may have been waited for, and the endpoint may be another one by now, or gone.
     let endpoint = endpoint_of(&call, &caller).await?;
