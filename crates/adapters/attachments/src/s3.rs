@@ -22,7 +22,6 @@ use quipu_kernel::{Entropy, Secret, Timestamp, base32};
 use quipu_tickets::{
     Arrival, ContentType, FileRefused, FileStore, Incoming, MAX_FILE_BYTES, Outgoing, Upload,
 };
-
 use tokio::time::Instant;
 
 use crate::local::BESIDE;
