@@ -64,7 +64,7 @@ impl Response {
 
     /// The stored part of a body that began with these bytes.
     pub fn excerpt_of(body: &[u8]) -> String {
-        let is_unwanted = |sign: char| sign.is_control() && !matches!(sign, '\t' | '\n');
+        let is_unwanted = |sign: char| sign.is_control() && !matches!(sign, '\t' | '\r' | '\n');
         let text =
             String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace(is_unwanted, "\u{fffd}");
         let mut end = text.len().min(Self::KEPT);
@@ -204,7 +204,7 @@ mod tests {
         let excerpt = |body: &str| Response::excerpt_of(body.as_bytes());
         assert_eq!(
             excerpt("a\tb\r\nc\0d\u{7f}e\u{85}f\u{1}"),
-            "a\tb\u{fffd}\nc\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}"
+            "a\tb\r\nc\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}"
         );
         assert_eq!(excerpt(&"\u{1}".repeat(2_000)), "\u{fffd}".repeat(Response::KEPT / 3));
     }
