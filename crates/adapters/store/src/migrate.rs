@@ -50,7 +50,10 @@ const ATTEMPTS: u32 = 1_500;
 /// Applies the missing migrations; answers their names.
 pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
     if let Some(path) = settings.sqlite_path() {
-        return make_embedded(&mut connect_sqlite(path)?);
+        // Waits for the lock of another process for up to a minute.
+        let path = path.to_owned();
+        let task = runtime.spawn_blocking(move || make_embedded(&mut connect_sqlite(&path)?));
+        return task.await.map_err(|error| OpenError::Migration(error.to_string()))?;
     }
     let settings = settings.clone();
     let task = runtime.spawn(async move {

@@ -141,7 +141,13 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     if open.is_empty() {
         bail!("all withdrawals of {id} have ended, and none is to be paid any more");
     }
-    let left_out = ended.iter().map(over).collect::<Vec<_>>();
+    // An earlier release took some into a file that do not fit.
+    let (open, unfit): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|payment| transfer(payment).misfit().is_none());
+    let left_out = ended.iter().map(over).chain(unfit.iter().map(misfit)).collect::<Vec<_>>();
+    if open.is_empty() {
+        bail!("no withdrawal of {id} can be written in a file: {}", json!(left_out));
+    }
     answer::print(&write((&export, &open, &left_out), &debtor, unfinished, &out)?)
 }
 

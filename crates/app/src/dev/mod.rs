@@ -71,7 +71,7 @@ async fn working(foundation: &Foundation, folder: &DataFolder) -> Result<Option<
     let Ok(credentials) = serde_json::from_str::<Credentials>(&text) else { return Ok(None) };
     let work = key_works(foundation, &credentials.v1.api_key).await?
         && token_works(foundation, &credentials.operator_token).await?
-        && secret_works(foundation, credentials.v2.merchant_id).await?;
+        && secret_works(foundation, &credentials.v2).await?;
     Ok(work.then_some(credentials))
 }
 
@@ -96,11 +96,15 @@ async fn token_works(foundation: &Foundation, text: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a merchant can sign. Its secret is the only one that it was given.
-async fn secret_works(foundation: &Foundation, merchant: i64) -> Result<bool> {
-    let credentials = foundation.store.credentials(MerchantId(merchant)).await?;
+async fn secret_works(foundation: &Foundation, given: &V2Credentials) -> Result<bool> {
+    let credentials = foundation.store.credentials(MerchantId(given.merchant_id)).await?;
     let signs = |it: &KeyEnvelope<HmacCredential>| {
-        it.key.revoked_at.is_none() && it.merchant.api_version == ApiVersion::V2
+        let context = HmacCredential::seal_context(&it.key.credential_id);
+        let opened = foundation.keyring.open_secret(&context, &it.key.sealed_secret);
+        it.key.revoked_at.is_none()
+            && it.key.tenant.environment() == Environment::Test
+            && it.merchant.api_version == ApiVersion::V2
+            && opened.is_ok_and(|secret| secret.expose() == given.hmac_secret)
     };
     Ok(credentials.iter().any(signs))
 }

@@ -167,17 +167,18 @@ impl<'a> Fields<'a> {
         self.parsed(name, problems)
     }
 
-    /// Whether it is a whole number that no [`Self::integer`] can hold. The larger ones have been read as floats.
+    /// Whether it is a whole number that no [`Self::integer`] can hold. Those above 2^64 are read as floats, like decimal
+    /// values, and do not count.
     pub fn is_beyond_integers(&self, name: &str) -> bool {
-        let Some(Value::Number(number)) = self.value(name) else { return false };
-        !number.is_i64() && number.as_f64().is_some_and(|value| value.abs() >= TWO_TO_63)
+        self.value(name).is_some_and(|value| value.is_u64() && !value.is_i64())
     }
 
     /// A whole number. `1.0` and `1e5` are decimal values and refused, whatever they amount to.
     pub fn integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
         let problem = match self.value(name)? {
             Value::Number(number) if number.is_i64() => return number.as_i64(),
-            Value::Number(number) if self.is_beyond_integers(name) && number.as_f64() > Some(0.0) => {
+            // What no integer can hold is read as a float.
+            Value::Number(number) if number.as_f64().is_some_and(|value| value >= TWO_TO_63) => {
                 "is too large"
             }
             _ => "must be an integer",

@@ -27,6 +27,9 @@ pub enum MasterKeyProblem {
     /// It decodes to another number of bytes.
     #[error("the master key must be 32 bytes, not {0}; `openssl rand -base64 32` makes one")]
     WrongLength(usize),
+    /// A key that others may have is the one with which everything new is made.
+    #[error("it is also master_key: make a new one, since whoever has it could sign")]
+    Current,
 }
 
 /// The keys derived from one master key.
@@ -61,9 +64,14 @@ impl Keyring {
     }
 
     /// Adds a retired master key that others may have. What was sealed or hashed with it stays usable; signatures made with
-    /// it are refused.
+    /// it are refused, even if it was added as a retired one too.
     pub fn with_leaked(mut self, master: &Secret) -> Result<Self, MasterKeyProblem> {
-        self.leaked.push(Derived::from_base64(master)?);
+        let leaked = Derived::from_base64(master)?;
+        if leaked.id == self.current.id {
+            return Err(MasterKeyProblem::Current);
+        }
+        self.retired.retain(|retired| retired.id != leaked.id);
+        self.leaked.push(leaked);
         Ok(self)
     }
 
@@ -205,6 +213,11 @@ pub(crate) mod tests {
             Keyring::from_base64(&new).and_then(|ring| add(ring, &old)).expect("keys").token_keys().count()
         };
         assert_eq!((signing(Keyring::with_retired), signing(Keyring::with_leaked)), (2, 1));
+        let both =
+            |ring: Keyring, old: &Secret| ring.with_retired(old).and_then(|ring| ring.with_leaked(old));
+        assert_eq!(signing(both), 1);
+        let current = Keyring::from_base64(&new).and_then(|ring| ring.with_leaked(&new));
+        assert_eq!(current.map(|_| ()), Err(MasterKeyProblem::Current));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What merchants do with their tickets.
 
+use std::time::Duration;
+
 use quipu_kernel::{Problems, Tenant};
 
 use crate::{
@@ -20,6 +22,8 @@ use crate::{
 const MAX_FILES: usize = 200;
 /// How often a comment with files is decided again because something has changed.
 const TRIES: u8 = 100;
+/// How long a call goes on deleting files that nobody needs.
+const CLEANING: Duration = Duration::from_secs(10);
 /// The problem of a file that a comment names and cannot use.
 const UNUSABLE: &str = "must name an upload of this ticket that no comment has used";
 
@@ -153,10 +157,11 @@ impl TicketOffice {
     /// Deletes files that were sent to the addresses of uploads after comments had used these. What cannot be
     /// deleted now is found by the clean-up.
     async fn drop_what_came_late(&self, spent: &[Upload]) {
+        let until = self.ports.clock.now().plus(CLEANING);
         for upload in spent {
             let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
             // The others would be waited for as long.
-            if self.ports.files.sweep(upload, used).await.is_err() {
+            if self.ports.clock.now() >= until || self.ports.files.sweep(upload, used).await.is_err() {
                 return;
             }
         }
@@ -176,10 +181,12 @@ impl TicketOffice {
     /// Deletes the objects that were made from uploads for a comment that was not committed. What cannot be
     /// deleted now is found by the clean-up.
     async fn forget(&self, files: &[CompleteUpload]) {
-        for one in files {
-            let made_now = one.upload.arrival.as_ref() != Some(&one.arrival);
+        let until = self.ports.clock.now().plus(CLEANING);
+        let made_now = |one: &&CompleteUpload| one.upload.arrival.as_ref() != Some(&one.arrival);
+        for one in files.iter().filter(made_now) {
             // The others would be waited for as long.
-            if made_now && self.ports.files.delete(&one.arrival.object).await.is_err() {
+            if self.ports.clock.now() >= until || self.ports.files.delete(&one.arrival.object).await.is_err()
+            {
                 return;
             }
         }

@@ -149,7 +149,7 @@ impl Guarded {
 
     /// Whether more of a body has to come. One that was not asked for yet is not waited for.
     fn lacks_body(&self) -> bool {
-        !self.conversation.is_between_exchanges() && !self.incoming.is_behind() && self.ahead.is_none()
+        !self.conversation.is_between_exchanges() && self.incoming.is_within_body() && self.ahead.is_none()
     }
 
     /// Fails when the time is up.
@@ -208,7 +208,7 @@ impl Guarded {
             }
             ready!(self.poll_gate(context));
             self.conversation.heard();
-        } else if !self.incoming.has_free() && self.conversation.is_between_exchanges() {
+        } else if !self.incoming.has_free() && self.conversation.is_answered() {
             ready!(self.socket.poll_read_ready(context))?;
             ready!(self.poll_gate(context));
         }

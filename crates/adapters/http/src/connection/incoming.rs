@@ -48,6 +48,11 @@ impl Incoming {
         self.free == 0 && matches!(self.state, State::Behind)
     }
 
+    /// Whether more of a request's body has to arrive.
+    pub(super) const fn is_within_body(&self) -> bool {
+        self.free == 0 && matches!(self.state, State::Body(_) | State::Chunks(_))
+    }
+
     /// Whether held bytes may be passed on.
     pub(super) const fn has_free(&self) -> bool {
         self.free > 0

@@ -98,3 +98,45 @@ async fn who_has_not_read_all_of_its_answer_is_not_idle() {
     let _client = reading.await.expect("it has read");
     assert!(!has_to_go(read_at_once(&mut guarded).await), "nobody took it for idle");
 }
+
+/// Sends a request, and passes all of it on.
+async fn passed_on(guarded: &mut Guarded, client: &mut TcpStream, request: &str) {
+    client.write_all(request.as_bytes()).await.expect("written");
+    let mut passed = 0;
+    while passed < request.len() {
+        match read_at_once(guarded).await {
+            Some(read) => passed += read.expect("it stays open"),
+            None => actix_web::rt::time::sleep(Duration::from_millis(1)).await,
+        }
+    }
+}
+
+#[actix_web::test]
+async fn only_a_client_that_owes_some_of_a_body_is_waited_for() {
+    for (request, standing) in [
+        ("GET / HTTP/1.1\r\n\r\n", Standing::Busy),
+        ("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", Standing::Busy),
+        ("GET / HTTP/1.0\r\n\r\n", Standing::Busy),
+        ("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nx", Standing::Awaiting),
+        ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n", Standing::Awaiting),
+    ] {
+        let (mut guarded, mut client) = connected(&Crowd::new(PLACES)).await;
+        passed_on(&mut guarded, &mut client, request).await;
+        let _turn = guarded.conversation().begin();
+        assert!(read_at_once(&mut guarded).await.is_none());
+        assert_eq!(guarded.standing(), standing, "{request}");
+    }
+}
+
+#[actix_web::test]
+async fn a_request_asks_the_gate_once() {
+    let (mut guarded, mut client) = connected(&Crowd::new(PLACES)).await;
+    passed_on(&mut guarded, &mut client, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n").await;
+    let full = |context: &mut Context<'_>| {
+        while guarded.gate.poll_enter(&mut None, context).is_ready() {}
+        Poll::Ready(())
+    };
+    poll_fn(full).await;
+    assert!(read_at_once(&mut guarded).await.is_none());
+    assert!(guarded.ticket.is_none(), "the next one would use it up");
+}
