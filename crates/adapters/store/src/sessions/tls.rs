@@ -149,10 +149,18 @@ fn client_config(mode: Mode, authority: Option<&str>) -> Result<ClientConfig, Fa
             return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
         }
     };
+    let verifier = of_authority(authority, is_any_name, provider)?;
+    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+}
+
+fn of_authority(
+    authority: &str,
+    is_any_name: bool,
+    provider: Arc<CryptoProvider>,
+) -> Result<OfAuthority, Fault> {
     let (roots, listed) = authorities(authority)?;
     let by_authority = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let verifier = OfAuthority { by_authority: by_authority.map_err(refused)?, listed, is_any_name };
-    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    Ok(OfAuthority { by_authority: by_authority.map_err(refused)?, listed, is_any_name })
 }
 
 /// The certificates that the operating system trusts, or those of a file, which are also returned as they are.
@@ -312,6 +320,8 @@ impl ServerCertVerifier for AnyCertificate {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn problem(url: &str) -> String {
@@ -360,5 +370,27 @@ mod tests {
         let made = rcgen::generate_simple_self_signed(vec!["db".to_owned()]).expect("a certificate");
         std::fs::write(&file, made.cert.pem()).expect("written");
         assert_eq!(Transport::of(&url).expect("understood").0.mode, Mode::VerifyCa);
+    }
+
+    #[test]
+    fn a_servers_own_certificate_is_good_for_its_name_and_its_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("server.crt");
+        for is_ca in [rcgen::IsCa::NoCa, rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained)] {
+            let mut params = rcgen::CertificateParams::new(vec!["db".to_owned()]).expect("a name");
+            params.is_ca = is_ca;
+            let made = params.self_signed(&rcgen::KeyPair::generate().expect("a key")).expect("signed");
+            std::fs::write(&file, made.pem()).expect("written");
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let verifier = of_authority(file.to_str().expect("UTF-8"), false, provider).expect("understood");
+            let year = |year: u64| UnixTime::since_unix_epoch(Duration::from_hours((year - 1970) * 8_766));
+            let judge = |name: &str, at| {
+                let name = ServerName::try_from(name.to_owned()).expect("a name");
+                verifier.verify_server_cert(made.der(), &[], &name, &[], at).is_ok()
+            };
+            assert!(judge("db", year(2027)));
+            assert!(!judge("other", year(2027)), "another server");
+            assert!(!judge("db", year(5000)), "it has expired");
+        }
     }
 }
