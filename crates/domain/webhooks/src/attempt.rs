@@ -56,7 +56,7 @@ impl Response {
     pub const KEPT: usize = 1024;
 
     /// An answer whose body began with `body`. Bytes that are not UTF-8 are replaced, as are all control characters but
-    /// tab and line feed: one of the databases cannot store NUL, and the others are six bytes each in JSON. The text
+    /// tabs and line ends: one of the databases cannot store NUL, and the others are six bytes each in JSON. The text
     /// stays within [`Response::KEPT`] bytes.
     pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         Self { status, retry_after, excerpt: Self::excerpt_of(body) }
