@@ -87,13 +87,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         for warning in warnings(settings) {
             tracing::warn!("{warning}");
         }
-        if let Some(language) = foundation.store.language_not_understood().await? {
-            tracing::warn!(
-                language,
-                "the messages of the database are not in English: while a merchant's rows are locked, others wait too; \
-                 run `ALTER ROLE … SET lc_messages = 'C'` for the gateway's role, as a superuser"
-            );
-        }
+        foundation.store.warn_of_language().await?;
         if embedded.is_some() {
             // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;

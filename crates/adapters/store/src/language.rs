@@ -9,9 +9,14 @@ statement! { MessagesOf on Pg => Text {
     ; "SELECT current_setting('lc_messages')"
 } }
 
-/// What an operator does about messages in another language.
-pub(crate) const ADVICE: &str =
-    "run `ALTER ROLE … SET lc_messages = 'C'` for the gateway's role, as a superuser";
+/// Warns of messages in a language that is not understood: what follows from it, and what an operator does about it.
+pub(crate) fn warn(language: &str, consequence: &str) {
+    tracing::warn!(
+        language,
+        "the messages of the database are not in English: {consequence}; \
+         run `ALTER ROLE … SET lc_messages = 'C'` for the gateway's role, as a superuser"
+    );
+}
 
 /// The language of a session of the gateway, if its messages are not understood.
 pub(crate) async fn not_understood(conn: &mut Connection) -> Result<Option<String>, Fault> {

@@ -76,11 +76,7 @@ async fn wait_briefly(conn: &mut AsyncPgConnection) -> diesel::QueryResult<()> {
     let Some(language) = language::of_session_not_understood(conn).await? else {
         return conn.batch_execute(BRIEFLY).await;
     };
-    tracing::warn!(
-        language,
-        "the messages of the database are not in English: while a migration waits for a lock, others wait behind it; {}",
-        language::ADVICE
-    );
+    language::warn(&language, "while a migration waits for a lock, others wait behind it");
     Ok(())
 }
 

@@ -124,10 +124,13 @@ impl Store {
         pending.await.map_err(|fault: Fault| StoreError::from(fault).into())
     }
 
-    /// The language of the server's messages, if it is not English, by which the store understands them.
-    pub async fn language_not_understood(&self) -> Result<Option<String>, StoreError> {
+    /// Warns if the server's messages are not English, in which the store understands them.
+    pub async fn warn_of_language(&self) -> Result<(), StoreError> {
         let asked = self.inner.engine.read(|conn: &mut Connection| Box::pin(language::not_understood(conn)));
-        asked.await.map_err(|fault: Fault| StoreError::from(fault))
+        if let Some(language) = asked.await.map_err(|fault: Fault| StoreError::from(fault))? {
+            language::warn(&language, "while a merchant's rows are locked, others wait too");
+        }
+        Ok(())
     }
 
     /// Whether the database answers.

@@ -178,14 +178,14 @@ impl Open {
 impl Place {
     /// Notes what the connection does.
     pub(super) fn note(&self, standing: Standing) {
-        self.note_at(self.crowd.now(), standing);
+        self.note_when(|| self.crowd.now(), standing);
     }
 
-    fn note_at(&self, now: u64, standing: Standing) {
+    fn note_when(&self, now: impl FnOnce() -> u64, standing: Standing) {
         if self.standing.replace(standing) != standing {
             let since = match standing {
-                Standing::Idle => now,
-                Standing::Awaiting => now + PATIENCE,
+                Standing::Idle => now(),
+                Standing::Awaiting => now() + PATIENCE,
                 Standing::Busy => BUSY,
             };
             self.seen.idle_since.store(since, Ordering::Relaxed);
@@ -194,12 +194,12 @@ impl Place {
 
     /// Whether the connection has to give way now. The waker is called when it has to.
     pub(super) fn must_go(&self, waker: &std::task::Waker) -> bool {
-        self.must_go_at(self.crowd.now(), waker)
+        self.must_go_when(|| self.crowd.now(), waker)
     }
 
-    fn must_go_at(&self, now: u64, waker: &std::task::Waker) -> bool {
+    fn must_go_when(&self, now: impl FnOnce() -> u64, waker: &std::task::Waker) -> bool {
         self.seen.waker.register(waker);
-        self.seen.must_go.load(Ordering::Relaxed) && self.seen.idle_since.load(Ordering::Relaxed) <= now
+        self.seen.must_go.load(Ordering::Relaxed) && self.seen.idle_since.load(Ordering::Relaxed) <= now()
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn gone(places: &[Place]) -> usize {
-        places.iter().filter(|place| place.must_go_at(BUSY - 1, Waker::noop())).count()
+        places.iter().filter(|place| place.must_go_when(|| BUSY - 1, Waker::noop())).count()
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(gone(&places), 0);
         places[0].note(Standing::Busy);
         let thirteenth = from(&crowd, FRESH, 12).expect("room");
-        assert!(!places[0].must_go_at(FRESH, Waker::noop()), "it is being answered");
+        assert!(!places[0].must_go_when(|| FRESH, Waker::noop()), "it is being answered");
         assert_eq!(gone(&places), 1);
 
         let more: Vec<_> = (0..2).map(|_| from(&crowd, FRESH, 12)).collect();
@@ -257,21 +257,21 @@ mod tests {
         let crowd = Crowd::new(16);
         let places: Vec<_> = (0..16).map(|last| from(&crowd, 0, last).expect("room")).collect();
         for place in &places {
-            place.note_at(0, Standing::Busy);
+            place.note_when(|| 0, Standing::Busy);
         }
-        places[0].note_at(0, Standing::Awaiting);
-        places[1].note_at(1_000, Standing::Idle);
+        places[0].note_when(|| 0, Standing::Awaiting);
+        places[1].note_when(|| 1_000, Standing::Idle);
         let goes = |now| {
             assert!(from(&crowd, now, 16).is_none(), "there is no room");
-            let gone = places.iter().enumerate().filter(|(_, it)| it.must_go_at(now, Waker::noop()));
+            let gone = places.iter().enumerate().filter(|(_, it)| it.must_go_when(|| now, Waker::noop()));
             gone.map(|(number, _)| number).collect::<Vec<_>>()
         };
         assert_eq!(goes(PATIENCE - 1), [1]);
         assert_eq!(goes(PATIENCE - 1), [1]);
-        places[0].note_at(PATIENCE - 1, Standing::Awaiting);
+        places[0].note_when(|| PATIENCE - 1, Standing::Awaiting);
         assert_eq!(goes(PATIENCE), [0, 1], "asking again is no progress");
-        places[0].note_at(PATIENCE + 1, Standing::Busy);
-        places[0].note_at(PATIENCE + 2, Standing::Awaiting);
+        places[0].note_when(|| PATIENCE + 1, Standing::Busy);
+        places[0].note_when(|| PATIENCE + 2, Standing::Awaiting);
         assert_eq!(goes(2 * PATIENCE + 1), [1], "it has sent some more");
     }
 
