@@ -24,7 +24,7 @@ pub(crate) enum Start {
 pub(crate) fn keyring(settings: &Settings, folder: &DataFolder, start: Start) -> Result<Keyring> {
     let (master, from) = match &settings.master_key {
         Some(configured) => (configured.clone(), "master_key".to_owned()),
-        None => (kept(folder, start)?, folder.file(FILE).display().to_string()),
+        None => (kept(settings, folder, start)?, folder.file(FILE).display().to_string()),
     };
     let keyring = Keyring::from_base64(&master).context(from)?;
     let (mut retired, mut leaked) = (settings.retired_master_keys.iter(), settings.leaked_master_keys.iter());
@@ -32,7 +32,7 @@ pub(crate) fn keyring(settings: &Settings, folder: &DataFolder, start: Start) ->
     leaked.try_fold(keyring, Keyring::with_leaked).context("leaked_master_keys")
 }
 
-fn kept(folder: &DataFolder, start: Start) -> Result<Secret> {
+fn kept(settings: &Settings, folder: &DataFolder, start: Start) -> Result<Secret> {
     if start == Start::Production {
         bail!(
             "there is no master key: set master_key or QUIPU__MASTER_KEY (`openssl rand -base64 32` makes one), \
@@ -46,6 +46,15 @@ fn kept(folder: &DataFolder, start: Start) -> Result<Secret> {
         bail!(
             "there is no master key: set master_key or QUIPU__MASTER_KEY to that of the server; {} does not exist",
             folder.file(FILE).display()
+        );
+    }
+    if let Some(database) =
+        settings.embedded_database().filter(|file| quipu_store::is_made(file).unwrap_or(false))
+    {
+        bail!(
+            "{} is missing, and the secrets in {} are sealed with it: put it back, or delete the database to begin anew",
+            folder.file(FILE).display(),
+            database.display()
         );
     }
     let made = generate_master_key(&SystemEntropy);

@@ -37,6 +37,12 @@ impl Runtimes {
         self.store.handle().clone()
     }
 
+    /// Makes what belongs to the runtime of the parts.
+    pub(crate) fn make<T>(&self, make: impl FnOnce() -> T) -> T {
+        let _entered = self.parts.enter();
+        make()
+    }
+
     /// Runs `process` to its end. It must await everything that has to be finished. A call that still blocks a
     /// thread then is left behind: a look-up of a name may take the system a minute, and nobody needs its answer.
     pub(crate) fn run<T>(self, process: impl Future<Output = T>) -> T {

@@ -69,21 +69,26 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     }
     let collected = metrics::collect(&logging)?;
     let embedded = settings.embedded_database();
-    let (keyring, folder, _lock) = if dev { ground_of_demo(settings)? } else { ground(settings)? };
     let runtimes = Runtimes::start()?;
+    // Listened for before anything is waited for: in a container the first process is not ended by a signal that it
+    // does not listen for.
+    let mut signals = runtimes.make(Signals::listen)?;
+    let (keyring, folder, _lock) = if dev { ground_of_demo(settings)? } else { ground(settings)? };
     let store = runtimes.of_store();
     runtimes.run(async {
-        // Listened for before anything is waited for: in a container the first process is not ended by a signal that it
-        // does not listen for.
-        let mut signals = Signals::listen()?;
-        let foundation = Foundation::lay(settings, keyring, store).await?;
-        tokio::select! {
+        let prepared = async {
+            let foundation = Foundation::lay(settings, keyring, store).await?;
+            prepare(&foundation, embedded.is_some() || dev).await?;
+            Ok::<_, anyhow::Error>(foundation)
+        };
+        let foundation = tokio::select! {
+            biased;
             () = signals.first() => {
                 tracing::info!("told to end before it served");
                 return Ok(ExitCode::SUCCESS);
             }
-            prepared = prepare(&foundation, embedded.is_some() || dev) => prepared?,
-        }
+            prepared = prepared => prepared?,
+        };
         for warning in warnings(settings) {
             tracing::warn!("{warning}");
         }
@@ -128,7 +133,11 @@ fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
     let sealed_early = "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted";
     let never_alerted =
         "redirectpay.alert_after is not shorter than redirectpay.cancel_after: no deposit raises an alert";
-    [is_sealed_early.then_some(sealed_early), is_never_alerted.then_some(never_alerted)].into_iter().flatten()
+    let is_gone_at_once = settings.webhooks.keep_for <= settings.webhooks.policy.longest();
+    let gone_at_once = "webhooks.keep_for is not longer than twice all gaps of webhooks.retry_schedule: a delivery that fails for good is deleted at once, and can be neither seen nor tried again";
+    let told =
+        [(is_sealed_early, sealed_early), (is_never_alerted, never_alerted), (is_gone_at_once, gone_at_once)];
+    told.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning))
 }
 
 /// Waits until the database has its schema, and looks whether it belongs to this master key. An embedded database, which
@@ -190,8 +199,8 @@ async fn serve(
     shares: &Descriptors,
     dev: bool,
 ) -> Result<ExitCode> {
-    let listener =
-        listen(settings.listen).with_context(|| format!("{} cannot be listened on", settings.listen))?;
+    let listener = listen(settings.listen)
+        .with_context(|| format!("listen: {} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
     let links = wire::page_links(&foundation, &public_url).await?;
@@ -370,5 +379,7 @@ mod tests {
         ]));
         settings.seal_after = settings.call_deadline;
         assert_eq!(warnings(&settings).count(), 2);
+        settings.webhooks.keep_for = settings.webhooks.policy.gaps.iter().sum();
+        assert_eq!(warnings(&settings).count(), 3, "gaps may be longer");
     }
 }

@@ -216,8 +216,8 @@ pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
     page_key(foundation).await.map(drop)
 }
 
-const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with; after a \
-    change of keys the former one belongs into retired_master_keys or, if others may have it, into leaked_master_keys";
+const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with: set that one; \
+    after a change of keys the former one belongs into retired_master_keys or, if others may have it, into leaked_master_keys";
 
 /// The configured rails; addresses for payers begin with `public_url`.
 pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {

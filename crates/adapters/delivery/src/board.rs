@@ -3,8 +3,8 @@
 //!
 //! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory are
 //! bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]),
-//! of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint can take places only from other unproven ones, and the dead
-//! endpoints of one merchant only a quarter of those.
+//! of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint can take places
+//! only from other unproven ones, and the dead endpoints of one merchant only a quarter of those.
 
 mod follow;
 
@@ -56,7 +56,7 @@ pub(crate) struct Board {
     changes: RecentChanges,
     under_way: usize,
     unproven_under_way: usize,
-    unrecorded: usize,
+    unrecorded: Amount,
     kept: Kept,
 }
 
@@ -100,11 +100,16 @@ impl Board {
             let merchant = tenant.merchant();
             let of_merchant = of_merchants.entry(merchant).or_insert_with(|| self.kept_of(merchant));
             let (pace, room) = self.room_beside(&endpoint, in_all, *of_merchant);
-            if room.is_none() {
+            let (holds_little, fitting) =
+                self.queues.get(&endpoint).map_or((true, usize::MAX), |(_, queue)| {
+                    (queue.held().is_little_beside(room), queue.fitting(room.bytes))
+                });
+            // A claim of the few that fit beside many costs the store as much as one of many.
+            if room.is_none() || !holds_little {
                 self.note_stored(endpoint, merchant);
                 continue;
             }
-            let most = u32::try_from(room.deliveries).unwrap_or(u32::MAX).min(most);
+            let most = u32::try_from(room.deliveries.min(fitting)).unwrap_or(u32::MAX).min(most);
             let room = Amount::new(most as usize, room.bytes.min(most as usize * BYTES_EACH));
             for kept in [&mut in_all, of_merchant] {
                 kept.add(Kept::of(pace, room));
@@ -165,7 +170,9 @@ impl Board {
     /// The next delivery to attempt, if there is one and a place for it.
     pub(crate) fn next(&mut self) -> Option<Going> {
         for _ in 0..self.turns.len() {
-            if self.under_way >= self.places.in_all || self.unrecorded >= self.places.unrecorded {
+            if self.under_way >= self.places.in_all
+                || self.places.unrecorded.without(self.unrecorded).is_none()
+            {
                 return None;
             }
             let id = self.turns.pop_front()?;
@@ -219,15 +226,15 @@ impl Board {
         outcome
     }
 
-    /// Notes that an attempt is over; its outcome is still to be recorded.
-    pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> Ended {
+    /// Notes that an attempt is over; its outcome, of so many bytes, is still to be recorded.
+    pub(crate) fn ended(&mut self, going: &Going, ending: Ending, bytes: usize) -> Ended {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
         self.unproven_under_way -= usize::from(going.pace.is_unproven());
         if let Some(merchant) = self.merchants.get_mut(&merchant) {
-            merchant.end(going.pace);
+            merchant.end(going.pace, Amount::one(bytes));
         }
-        self.unrecorded += 1;
+        self.unrecorded.add(Amount::one(bytes));
         let ended = self.queue_ended(id, merchant, ending, going.owed.bytes());
         self.wake(id);
         self.wake_merchant(merchant);
@@ -280,11 +287,11 @@ impl Board {
         !room.is_none() && queue.is_some_and(|queue| queue.more_stored && queue.held().is_little_beside(room))
     }
 
-    /// Notes that `outcomes` outcomes of a merchant have been recorded or given up.
-    pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: usize) {
-        self.unrecorded -= outcomes;
+    /// Notes that so many outcomes of a merchant have been recorded or given up.
+    pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: Amount) {
+        self.unrecorded.subtract(outcomes);
         if let Some(merchant) = self.merchants.get_mut(&id) {
-            merchant.unrecorded -= outcomes;
+            merchant.unrecorded.subtract(outcomes);
         }
         self.wake_merchant(id);
     }

@@ -45,6 +45,8 @@ pub(crate) struct EndpointQueue {
     pub(crate) under_way: usize,
     /// The bytes of the deliveries here, those in progress included.
     bytes: usize,
+    /// The bytes that a delivery took of late, on the average; 0 if none is known.
+    usual_bytes: usize,
     window: usize,
     hangs: u32,
     pace: Pace,
@@ -64,6 +66,7 @@ impl Default for EndpointQueue {
             fresh_in_a_row: 0,
             under_way: 0,
             bytes: 0,
+            usual_bytes: 0,
             window: FIRST_WINDOW,
             hangs: 0,
             pace: Pace::Unproven,
@@ -112,8 +115,16 @@ impl EndpointQueue {
         self.under_way < self.window && self.waiting() > 0
     }
 
+    /// How many deliveries take about so many bytes; at least one.
+    pub(crate) fn fitting(&self, bytes: usize) -> usize {
+        if self.usual_bytes == 0 { usize::MAX } else { bytes.div_ceil(self.usual_bytes).max(1) }
+    }
+
     pub(crate) fn push(&mut self, owed: Owed) {
-        self.bytes += owed.bytes();
+        let bytes = owed.bytes();
+        self.bytes += bytes;
+        self.usual_bytes =
+            if self.usual_bytes == 0 { bytes } else { (self.usual_bytes / 8 * 7 + bytes / 8).max(1) };
         let kind = if owed.is_fresh() { &mut self.fresh } else { &mut self.again };
         kind.push_back(owed);
     }

@@ -20,6 +20,7 @@ use tracing::Instrument;
 use crate::{
     board::{Board, Going},
     endpoint_queue::Ending,
+    kept::Amount,
     merchant::Places,
 };
 
@@ -182,13 +183,14 @@ impl InHand {
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
-            let ended = board.ended(&going, ending(&attempted));
+            let bytes = outcome.bytes();
+            let ended = board.ended(&going, ending(&attempted), bytes);
             self.give_back_later(&ended.given_up);
             if attempted.was_made() {
                 // A slow database slows sending down, since the board counts outcomes that are not recorded.
                 let _ = self.outcomes.send(board.compare(outcome));
             } else {
-                board.recorded(outcome.tenant.merchant(), 1);
+                board.recorded(outcome.tenant.merchant(), Amount::one(bytes));
                 self.give_back_later(&[going.owed]);
             }
             next = if self.is_stopping() { None } else { board.next() };

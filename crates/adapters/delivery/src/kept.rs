@@ -1,8 +1,8 @@
-//! How much is kept in memory: deliveries, and the bytes that they take.
+//! How much is kept in memory: deliveries or outcomes, and the bytes that they take.
 
 use crate::pace::Pace;
 
-/// A number of deliveries and their bytes.
+/// A number of deliveries, or of their outcomes, and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) deliveries: usize,
@@ -14,14 +14,19 @@ impl Amount {
         Self { deliveries, bytes }
     }
 
-    const fn add(&mut self, more: Self) {
+    pub(crate) const fn add(&mut self, more: Self) {
         self.deliveries += more.deliveries;
         self.bytes += more.bytes;
     }
 
-    const fn subtract(&mut self, less: Self) {
+    pub(crate) const fn subtract(&mut self, less: Self) {
         self.deliveries -= less.deliveries;
         self.bytes -= less.bytes;
+    }
+
+    /// One of so many bytes.
+    pub(crate) const fn one(bytes: usize) -> Self {
+        Self::new(1, bytes)
     }
 
     /// What is left of it if so much is used.

@@ -33,9 +33,9 @@ pub(crate) struct Places {
     /// The same bound for each merchant.
     pub(crate) kept_unproven_of_merchant: Amount,
     /// Outcomes that are not recorded yet; above this number no attempt begins.
-    pub(crate) unrecorded: usize,
+    pub(crate) unrecorded: Amount,
     /// The same bound for each merchant.
-    pub(crate) unrecorded_of_merchant: usize,
+    pub(crate) unrecorded_of_merchant: Amount,
 }
 
 impl Default for Places {
@@ -57,8 +57,8 @@ impl Places {
             kept_of_merchant: Amount::new(5_000, 64 * MIB),
             kept_unproven: Amount::new(10_000, 128 * MIB),
             kept_unproven_of_merchant: Amount::new(2_500, 32 * MIB),
-            unrecorded: 16_384,
-            unrecorded_of_merchant: 4_096,
+            unrecorded: Amount::new(16_384, 128 * MIB),
+            unrecorded_of_merchant: Amount::new(4_096, 32 * MIB),
         }
     }
 }
@@ -97,7 +97,7 @@ pub(crate) struct Merchant {
     /// What is kept in memory.
     pub(crate) kept: Kept,
     /// Outcomes that are not recorded yet.
-    pub(crate) unrecorded: usize,
+    pub(crate) unrecorded: Amount,
     /// Whether the merchant is among those that take turns.
     pub(crate) waits: bool,
     /// Whether the merchant waits for one of the places for unproven endpoints.
@@ -128,7 +128,7 @@ impl Merchant {
     /// progress to unproven endpoints of all merchants.
     pub(crate) fn may_send(&self, places: &Places, unproven_in_all: usize) -> bool {
         self.under_way < places.of_merchant
-            && self.unrecorded < places.unrecorded_of_merchant
+            && !places.unrecorded_of_merchant.without(self.unrecorded).is_none()
             && (!self.quick.is_empty() || self.may_send_to_unproven(places, unproven_in_all))
     }
 
@@ -156,10 +156,10 @@ impl Merchant {
     }
 
     /// Notes that an attempt is over that began at this pace, and whose outcome is still to be recorded.
-    pub(crate) fn end(&mut self, pace: Pace) {
+    pub(crate) fn end(&mut self, pace: Pace, outcome: Amount) {
         self.under_way -= 1;
         self.unproven_under_way -= usize::from(pace.is_unproven());
-        self.unrecorded += 1;
+        self.unrecorded.add(outcome);
     }
 
     /// Whether unproven endpoints wait for their turn.
@@ -170,7 +170,7 @@ impl Merchant {
     /// Whether there is nothing to be remembered of it.
     pub(crate) fn is_idle(&self) -> bool {
         self.kept.in_all == Amount::default()
-            && self.unrecorded == 0
+            && self.unrecorded == Amount::default()
             && self.quick.is_empty()
             && self.unproven.is_empty()
     }

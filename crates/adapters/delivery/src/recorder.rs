@@ -12,7 +12,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::in_hand::InHand;
+use crate::{in_hand::InHand, kept::Amount};
 
 /// The most outcomes in one commit.
 const AT_ONCE: usize = 512;
@@ -92,9 +92,9 @@ impl Desk {
     fn begin(&self, merchant: MerchantId, outcomes: Vec<Outcome>) {
         let in_hand = Arc::clone(&self.in_hand);
         self.calls.push(Box::pin(async move {
-            let count = outcomes.len();
+            let amount = Amount::new(outcomes.len(), outcomes.iter().map(Outcome::bytes).sum());
             record(&in_hand, outcomes).await;
-            in_hand.board().recorded(merchant, count);
+            in_hand.board().recorded(merchant, amount);
             in_hand.send_next();
             merchant
         }));

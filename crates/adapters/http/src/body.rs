@@ -93,7 +93,7 @@ impl Intake {
         if is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
             return Ok(());
         }
-        let message = format!("the body must be {expected}, not encoded");
+        let message = format!("send the body with Content-Type {expected} and without Content-Encoding");
         Err(ApiError::refused(ErrorCode::UnsupportedMediaType, message))
     }
 }
@@ -287,6 +287,9 @@ pub fn read_json(body: &[u8]) -> Result<Value, Problems> {
     json::parse(body).map_err(|flaw| match flaw {
         Flaw::Syntax => Problems::of("body", "must be valid JSON"),
         Flaw::TooLarge => Problems::of("body", "must not hold a number above 1e308"),
+        Flaw::TooDeep => {
+            Problems::of("body", format_args!("must not be nested more than {} levels deep", json::DEEPEST))
+        }
         Flaw::Twice(member) => Problems::of(&member, "must be given only once"),
     })
 }

@@ -15,10 +15,14 @@ pub(crate) enum Flaw {
     Syntax,
     /// It holds a number that is larger than a float can be; JSON itself has no largest number (RFC 8259, section 6).
     TooLarge,
+    /// Its objects and arrays are nested deeper than [`DEEPEST`].
+    TooDeep,
     /// This member, a dotted path, is given twice.
     Twice(String),
 }
 
+/// The most objects and arrays that may lie in each other, which is what the parser reads.
+pub(crate) const DEEPEST: usize = 127;
 /// The most bytes of a name in a path. A longer one, which is no name of ours, is left out of it.
 const LONGEST_NAME: usize = 64;
 
@@ -29,10 +33,20 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, Flaw> {
     let parsed = Strict { twice: &twice }.deserialize(&mut parser);
     parsed.and_then(|value| parser.end().map(|()| value)).map_err(|error| match twice.take() {
         Some(path) => Flaw::Twice(path),
-        // The parser reports this case only in this text.
-        None if error.to_string().starts_with("number out of range") => Flaw::TooLarge,
-        None => Flaw::Syntax,
+        None => flaw_of(&error),
     })
+}
+
+/// The parser reports these cases only in these texts.
+fn flaw_of(error: &serde_json::Error) -> Flaw {
+    let text = error.to_string();
+    if text.starts_with("number out of range") {
+        Flaw::TooLarge
+    } else if text.starts_with("recursion limit exceeded") {
+        Flaw::TooDeep
+    } else {
+        Flaw::Syntax
+    }
 }
 
 /// Reads a value.

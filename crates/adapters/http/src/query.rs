@@ -111,11 +111,12 @@ impl Query {
         Page::read(limit, offset, problems).unwrap_or_default()
     }
 
-    /// A whole number. Only digits are accepted: not `+1`, `1.0` or ` 1`.
+    /// A whole number. Only digits are accepted: not `+1`, `1.0` or ` 1`. One that is too large for the type is the
+    /// largest of it, which every caller refuses or finds nothing for.
     pub(crate) fn whole_number(&self, name: &str, problems: &mut Problems) -> Option<u64> {
         let value = self.text(name, problems)?;
         let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.then(|| value.parse().ok()).flatten();
+        let number = digits.then(|| value.parse().unwrap_or(u64::MAX));
         if number.is_none() {
             problems.add(name, "must be a whole number");
         }

@@ -43,6 +43,12 @@ pub(crate) struct Engine {
     times: Times,
 }
 
+/// In which of `shares` the work of a merchant is done.
+pub(crate) fn share_of(merchant: MerchantId, shares: usize) -> usize {
+    let hash = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
+    usize::try_from(hash % shares as u64).unwrap_or(0)
+}
+
 enum Kind {
     /// One thread that writes, and some that read.
     Sqlite { writer: Lane, readers: Readers, file: Arc<DatabaseFile> },
@@ -109,12 +115,7 @@ impl Engine {
     pub(crate) fn lane(&self, merchant: MerchantId) -> &Lane {
         match &self.kind {
             Kind::Sqlite { writer, .. } => writer,
-            Kind::Postgres { lanes, .. } => {
-                let hash =
-                    std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
-                let count = lanes.len() as u64;
-                &lanes[usize::try_from(hash % count).unwrap_or(0)]
-            }
+            Kind::Postgres { lanes, .. } => &lanes[share_of(merchant, lanes.len())],
         }
     }
 
@@ -198,6 +199,20 @@ impl Engine {
         T: Send + 'static,
         E: From<Fault> + From<StoreError> + Trouble + Send + 'static,
     {
+        self.write_for(None, query).await
+    }
+
+    /// The same for a query that may wait for rows of a merchant which somebody else has locked. While it waits on a
+    /// server, the merchant's others wait behind it, and most connections are left to other work.
+    pub(crate) async fn write_for<T, E>(
+        &self,
+        merchant: Option<MerchantId>,
+        query: impl Query<T, E>,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Fault> + From<StoreError> + Trouble + Send + 'static,
+    {
         let (reply, outcome) = oneshot::channel();
         let step = Step::begin(self.times);
         let standing = Arc::new(Standing::until(step.deadline));
@@ -226,7 +241,7 @@ impl Engine {
                 });
                 writer.put(Work::SmallWrite(write))?;
             }
-            Kind::Postgres { server, .. } => server.write(query, begun, reply)?,
+            Kind::Postgres { server, .. } => server.write(query, merchant, begun, reply)?,
         }
         standing.outcome(outcome, self.times).await
     }

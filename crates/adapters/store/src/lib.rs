@@ -8,6 +8,7 @@ mod chain;
 mod check;
 mod checkpoint;
 mod commit;
+mod common_time;
 mod connection;
 mod custody;
 mod directory;

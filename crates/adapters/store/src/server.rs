@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use quipu_kernel::MerchantId;
 use tokio::{
     runtime::Handle,
-    sync::{Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     time::{Instant, sleep_until},
 };
 
 use crate::{
     connection::Connection,
     custody::{Custody, Origin},
+    engine::share_of,
     error::{Fault, OpenError, Trouble},
     query::{Query, Reading},
     sessions::{
@@ -39,14 +41,34 @@ pub(crate) struct Server {
     pub(crate) lanes: Vec<Origin>,
     pub(crate) asides: Origin,
     points: Origin,
-    short: Origin,
-    payments: Origin,
-    pages: Origin,
-    whole: Origin,
-    seals: Origin,
-    places: Arc<Semaphore>,
+    short: Kind,
+    payments: Kind,
+    pages: Kind,
+    whole: Kind,
+    seals: Kind,
+    /// The turns of changes that may wait for rows which others have locked, while they hold a connection for short
+    /// queries. Each is for some of the merchants, and half of the connections are left to everything else.
+    turns: Vec<Arc<Semaphore>>,
     address: Address,
     runtime: Handle,
+}
+
+/// The connections for a kind of queries, and the places of those that wait or run.
+struct Kind {
+    origin: Origin,
+    places: Arc<Semaphore>,
+}
+
+impl Kind {
+    fn over(origin: Origin) -> Self {
+        Self { origin, places: Arc::new(Semaphore::new(QUEUE)) }
+    }
+
+    /// A place for a query, and the connections that it uses; refused if too many wait.
+    fn admit(&self) -> Result<(OwnedSemaphorePermit, Origin), Fault> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
+        Ok((place, self.origin.clone()))
+    }
 }
 
 impl Server {
@@ -60,12 +82,12 @@ impl Server {
             lanes: (0..settings.lanes.max(1)).map(|_| pool(Purpose::Lanes, 1)).collect::<Result<_, _>>()?,
             asides: pool(Purpose::Asides, ASIDES)?,
             points: pool(Purpose::Points, POINTS)?,
-            short: pool(Purpose::Queries, settings.readers.max(1))?,
-            payments: pool(Purpose::Payments, (settings.readers / 2).max(1))?,
-            pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
-            whole: pool(Purpose::Checks, CHECKS)?,
-            seals: pool(Purpose::Checks, 1)?,
-            places: Arc::new(Semaphore::new(QUEUE)),
+            short: Kind::over(pool(Purpose::Queries, settings.readers.max(1))?),
+            payments: Kind::over(pool(Purpose::Payments, (settings.readers / 2).max(1))?),
+            pages: Kind::over(pool(Purpose::Lists, (settings.readers / 2).max(1))?),
+            whole: Kind::over(pool(Purpose::Checks, CHECKS)?),
+            seals: Kind::over(pool(Purpose::Checks, 1)?),
+            turns: (0..(settings.readers / 2).max(1)).map(|_| Arc::new(Semaphore::new(1))).collect(),
             address: session::configured(&settings.url, settings.times().connect, settings.call)
                 .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
             runtime: runtime.clone(),
@@ -79,7 +101,7 @@ impl Server {
 
     /// The connections for sending hints.
     pub(crate) const fn hints(&self) -> &Origin {
-        &self.short
+        &self.short.origin
     }
 
     /// Has a query run, unless too many wait. It is stopped when its time is over, and a long one as soon as
@@ -95,15 +117,14 @@ impl Server {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
-        let origin = match reading {
+        let kind = match reading {
             Reading::Short => &self.short,
             Reading::Payments => &self.payments,
             Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
             Reading::Seals => &self.seals,
         };
-        let origin = origin.clone();
+        let (place, origin) = kind.admit()?;
         self.spawn(Box::pin(async move {
             let _place = place;
             run(origin, reading, query, reply, deadline).await;
@@ -111,10 +132,12 @@ impl Server {
         Ok(())
     }
 
-    /// Has a writing query run, unless too many wait. It does not begin if its caller has gone away by then.
+    /// Has a writing query run, unless too many wait. It does not begin if its caller has gone away by then. One that may
+    /// wait for rows of a merchant has its turn when no other of this merchant runs.
     pub(crate) fn write<T, E>(
         &self,
         query: impl Query<T, E>,
+        merchant: Option<MerchantId>,
         standing: Arc<Standing>,
         reply: oneshot::Sender<Result<T, E>>,
     ) -> Result<(), Fault>
@@ -122,10 +145,14 @@ impl Server {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
-        let origin = self.short.clone();
+        let (place, origin) = self.short.admit()?;
+        let turn = merchant.map(|merchant| Arc::clone(&self.turns[share_of(merchant, self.turns.len())]));
         self.spawn(Box::pin(async move {
             let _place = place;
+            let _turn = match turn {
+                Some(turn) => turn.acquire_owned().await.ok(),
+                None => None,
+            };
             if !reply.is_closed() {
                 let mut custody = Custody::none();
                 let _gone = reply.send(in_transaction(&mut custody, &origin, &standing, query).await);

@@ -58,7 +58,9 @@ impl Restore {
         if embedded.is_some() {
             DataFolder::open(&settings.data_dir)?;
         }
-        let _lock = embedded.map(ServingLock::of_database).transpose()?;
+        let lock = embedded.map(ServingLock::of_database).transpose();
+        let _lock =
+            lock.context("a database is restored while nothing serves from it: stop the server first")?;
         let runtime = session::runtime()?;
         quipu_store::restore(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let (applied, found) = runtime.block_on(async {

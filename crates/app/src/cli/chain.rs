@@ -70,8 +70,8 @@ impl Command {
             }
             Self::Compare { file } => {
                 let text = fs::read_to_string(&file).with_context(|| format!("{}", file.display()))?;
-                let published: Published =
-                    serde_json::from_str(&text).with_context(|| format!("{}", file.display()))?;
+                let published: Published = serde_json::from_str(&text)
+                    .with_context(|| format!("{} is not what `quipu chain heads` prints", file.display()))?;
                 let mut missed = Vec::new();
                 for head in &published.heads {
                     missed.extend(compared(chains, head).await?);

@@ -20,7 +20,7 @@ use crate::{
     changes::{Changes, Committed},
     judge::judge,
     name::{Holder, Name},
-    ports::{Commit, CommitError, UsedKeys, WorkQueue},
+    ports::{CLOCKS_APART, Commit, CommitError, UsedKeys, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, State},
     work::{DueWork, Queue, QueueState, Work, WorkChange, WorkInHand},
@@ -273,17 +273,17 @@ impl Contents {
         self.work.iter().filter(|(key, _)| key.0 == queue).map(|(_, waiting)| waiting.due_at).min()
     }
 
-    /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
-    /// it deleted.
+    /// As [`UsedKeys::delete_expired`].
     pub fn delete_expired(&mut self, now: Timestamp, limit: usize) -> u64 {
-        let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < now);
+        let before = now.minus(CLOCKS_APART);
+        let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < before);
         let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
         nonces.sort_unstable();
         nonces.truncate(limit);
         for (_, key) in &nonces {
             self.state.nonces.remove(key);
         }
-        let answers = self.kept.iter().filter(|(_, kept)| kept.record.expires_at < now);
+        let answers = self.kept.iter().filter(|(_, kept)| kept.record.expires_at < before);
         let answers: Vec<_> = answers.map(|(key, _)| key.clone()).take(limit).collect();
         for key in &answers {
             self.kept.remove(key);

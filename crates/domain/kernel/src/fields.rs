@@ -17,6 +17,16 @@ const MAX_URL: usize = 2048;
 /// The most characters of an instant.
 const MAX_INSTANT: usize = 64;
 
+/// What is wrong with a number that no integer here can hold. A parser reads most of them as floats.
+fn beyond_integers(value: &Value) -> Option<&'static str> {
+    match value.as_f64() {
+        _ if value.is_i64() => None,
+        Some(value) if value >= TWO_TO_63 => Some("is too large"),
+        Some(value) if value <= -TWO_TO_63 => Some("is too small"),
+        _ => None,
+    }
+}
+
 /// Whether `text` has characters that no single-line text may have (docs/API.md, "Create").
 pub fn has_control_characters(text: &str) -> bool {
     text.chars().any(char::is_control)
@@ -167,24 +177,18 @@ impl<'a> Fields<'a> {
         self.parsed(name, problems)
     }
 
-    /// Whether it is a whole number that no [`Self::integer`] can hold. Those above 2^64 are read as floats, like decimal
-    /// values, and do not count.
+    /// Whether it is a number that is too large or too small for [`Self::integer`].
     pub fn is_beyond_integers(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|value| value.is_u64() && !value.is_i64())
+        self.value(name).is_some_and(|value| beyond_integers(value).is_some())
     }
 
     /// A whole number. `1.0` and `1e5` are decimal values and refused, whatever they amount to.
     pub fn integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
-        let problem = match self.value(name)? {
-            Value::Number(number) if number.is_i64() => return number.as_i64(),
-            // What no integer can hold is read as a float.
-            Value::Number(number) if number.as_f64().is_some_and(|value| value >= TWO_TO_63) => {
-                "is too large"
-            }
-            _ => "must be an integer",
-        };
-        problems.add(&self.path(name), problem);
-        None
+        let value = self.value(name)?;
+        if !value.is_i64() {
+            problems.add(&self.path(name), beyond_integers(value).unwrap_or("must be an integer"));
+        }
+        value.as_i64()
     }
 
     /// A whole number that must be there.

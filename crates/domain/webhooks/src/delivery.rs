@@ -155,6 +155,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The bytes of memory that its attempts take, about.
+    pub fn bytes(&self) -> usize {
+        self.attempts.iter().map(Attempt::bytes).sum()
+    }
+
     /// The status of the delivery after the attempt.
     pub const fn status(&self) -> DeliveryStatus {
         match self.next {

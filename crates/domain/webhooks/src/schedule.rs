@@ -24,6 +24,11 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
+    /// The longest time over which a delivery may be tried: its receiver asks for twice each gap.
+    pub fn longest(&self) -> Duration {
+        self.gaps.iter().fold(Duration::ZERO, |sum, gap| sum.saturating_add(gap.saturating_mul(2)))
+    }
+
     /// The wait after attempt number `step` of its round, counted from 0; `None` when the round is over.
     ///
     /// The wait that the receiver asks for is honoured between the gap and twice the gap. If it asks for

@@ -63,7 +63,7 @@ fn warm_up(board: &mut Board, endpoint: &Arc<Endpoint>) {
     for _ in 0..WIDEST_WINDOW {
         board.take_in(owed(endpoint, 0, 0)).expect("room");
         let going = board.next().expect("it goes");
-        board.ended(&going, QUICKLY);
+        board.ended(&going, QUICKLY, 0);
     }
 }
 
@@ -75,7 +75,7 @@ fn an_unknown_endpoint_gets_a_few_places_and_a_quick_one_many() {
     let going = all_that_may_go(&mut board);
     assert_eq!(going.len(), FIRST_WINDOW);
     for going in going {
-        board.ended(&going, QUICKLY);
+        board.ended(&going, QUICKLY, 0);
     }
     fill(&mut board, &endpoint, 0);
     assert_eq!(all_that_may_go(&mut board).len(), 2 * FIRST_WINDOW);
@@ -89,19 +89,19 @@ fn an_endpoint_that_hangs_is_tried_by_one_probe_until_it_answers() {
     let going = all_that_may_go(&mut board);
     let (last, hung) = going.split_last().expect("some");
     for going in hung {
-        board.ended(going, Ending::Hung);
+        board.ended(going, Ending::Hung, 0);
     }
     assert!(board.next().is_none(), "one is still under way");
-    board.ended(last, Ending::Hung);
+    board.ended(last, Ending::Hung, 0);
     for _ in 0..5 {
         assert!(board.take_in(owed(&endpoint, 0, 0)).is_err(), "nothing is taken in beside the probe");
         let probe = board.next().expect("a probe");
         assert!(board.next().is_none());
-        assert!(board.ended(&probe, Ending::Hung).wants_more);
+        assert!(board.ended(&probe, Ending::Hung, 0).wants_more);
         board.take_in(owed(&endpoint, 0, 0)).expect("room for the next probe");
     }
     let probe = board.next().expect("a probe");
-    board.ended(&probe, QUICKLY);
+    board.ended(&probe, QUICKLY, 0);
     fill(&mut board, &endpoint, 0);
     assert!(all_that_may_go(&mut board).len() > 1);
 }
@@ -116,7 +116,7 @@ fn an_endpoint_that_refuses_or_answers_slowly_keeps_the_places_it_began_with() {
             let going = all_that_may_go(&mut board);
             assert_eq!(going.len(), FIRST_WINDOW, "{ending:?}");
             for going in going {
-                board.ended(&going, ending);
+                board.ended(&going, ending, 0);
             }
         }
     }
@@ -129,7 +129,7 @@ fn a_quick_endpoint_that_begins_to_fail_late_loses_its_many_places() {
         warm_up(&mut board, &endpoint);
         fill(&mut board, &endpoint, 0);
         for going in all_that_may_go(&mut board) {
-            board.ended(&going, ending);
+            board.ended(&going, ending, 0);
         }
         assert_eq!(all_that_may_go(&mut board).len(), places, "{ending:?}");
     }
@@ -167,7 +167,7 @@ fn dead_endpoints_of_a_merchant_take_no_places_from_its_quick_one() {
     assert_eq!(quick.len(), WIDEST_WINDOW);
     assert!(quick.iter().all(|going| going.owed.endpoint.id == healthy.id));
     for going in going {
-        board.ended(&going, Ending::Hung);
+        board.ended(&going, Ending::Hung, 0);
     }
     let probes = all_that_may_go(&mut board);
     let turns: HashSet<_> = probes.iter().map(|going| &going.owed.endpoint.id).collect();
@@ -185,7 +185,7 @@ fn an_endpoint_that_proves_to_be_quick_waits_behind_no_dead_one() {
     }
     let going = all_that_may_go(&mut board);
     let first = going.iter().find(|going| going.owed.endpoint.id == unknown.id).expect("it has its turn");
-    board.ended(first, QUICKLY);
+    board.ended(first, QUICKLY, 0);
     let next: Vec<_> = all_that_may_go(&mut board);
     assert!(next.iter().filter(|going| going.owed.endpoint.id == unknown.id).count() > 1, "{next:?}");
 }
@@ -237,7 +237,7 @@ fn a_merchant_has_a_bound_of_its_own() {
     let other = endpoint(2, 0);
     fill(&mut board, &other, 0);
     assert_eq!(all_that_may_go(&mut board).len(), FIRST_WINDOW);
-    board.ended(&going[0], QUICKLY);
+    board.ended(&going[0], QUICKLY, 0);
     assert_eq!(all_that_may_go(&mut board).len(), 1);
 }
 
@@ -289,7 +289,7 @@ proptest! {
                 _ if under_way.is_empty() => {}
                 _ => {
                     let over = under_way.swap_remove(which as usize % under_way.len());
-                    gone += 1 + board.ended(&over, ending(kind)).given_up.len();
+                    gone += 1 + board.ended(&over, ending(kind), 0).given_up.len();
                 }
             }
             let (going, waiting) = board.load();
@@ -306,7 +306,7 @@ proptest! {
         loop {
             under_way.extend(all_that_may_go(&mut board));
             let Some(over) = under_way.pop() else { break };
-            gone += 1 + board.ended(&over, Ending::Hung).given_up.len();
+            gone += 1 + board.ended(&over, Ending::Hung, 0).given_up.len();
         }
         prop_assert_eq!((taken_in, board.load()), (gone, (0, 0)));
     }
@@ -314,18 +314,32 @@ proptest! {
 
 #[test]
 fn a_merchant_whose_outcomes_cannot_be_recorded_waits_and_no_other() {
-    let places = Places { unrecorded_of_merchant: 4, ..Places::default() };
+    let places = Places { unrecorded_of_merchant: Amount::new(4, usize::MAX), ..Places::default() };
     let (mut board, stuck, other) = (Board::with_places(places), endpoint(1, 1), endpoint(2, 1));
     fill(&mut board, &stuck, 0);
     for _ in 0..4 {
         let going = board.next().expect("it goes");
-        board.ended(&going, QUICKLY);
+        board.ended(&going, QUICKLY, 0);
     }
     assert!(board.next().is_none());
     board.take_in(owed(&other, 0, 0)).expect("room");
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, other.id);
-    board.recorded(MerchantId(1), 1);
+    board.recorded(MerchantId(1), Amount::one(0));
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, stuck.id);
+}
+
+#[test]
+fn outcomes_that_wait_are_bounded_in_bytes_too() {
+    let places = Places { unrecorded_of_merchant: Amount::new(usize::MAX, 1_000), ..Places::default() };
+    let (mut board, endpoint) = (Board::with_places(places), endpoint(1, 1));
+    fill(&mut board, &endpoint, 0);
+    for _ in 0..2 {
+        let going = board.next().expect("it goes");
+        board.ended(&going, QUICKLY, 500);
+    }
+    assert!(board.next().is_none());
+    board.recorded(MerchantId(1), Amount::one(500));
+    assert!(board.next().is_some());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    ahead::{Ahead, CONTINUE},
     conversation::Conversation,
     crowd::{Crowd, Place, Standing},
     gate::{Gate, Ticket},
@@ -32,7 +33,6 @@ const UNSENT: u32 = 128 * 1024;
 /// How many bytes are passed on at a time, so that the web server handles what it has before it takes more.
 /// Otherwise it buffers several times as much for each client that sends faster than its body is read.
 const AT_A_TIME: usize = 32 * 1024;
-const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// How long bytes are still read and discarded after our side was closed.
 const LINGER: Duration = Duration::from_secs(1);
 /// By how much a deadline may be missed, so that the timer need not be set anew for each small change.
@@ -46,14 +46,6 @@ pub(crate) struct Terms {
     pub(crate) stall_timeout: Duration,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-}
-
-/// Bytes that are to be written before anything else.
-struct Ahead {
-    bytes: Vec<u8>,
-    written: usize,
-    /// Whether they are a `100 Continue`, which is written only when a handler wants the body.
-    is_continue: bool,
 }
 
 /// A socket that ends its connection when a phase takes too long, or when its place is needed.
@@ -122,9 +114,11 @@ impl Guarded {
         Rc::clone(&self.conversation)
     }
 
-    /// What the connection does. Between exchanges the web server may still keep the end of the last answer.
+    /// What the connection does. Between exchanges the web server may still keep the end of the last answer, and the
+    /// next request may wait at the gate.
     fn standing(&self) -> Standing {
-        if self.is_clean && self.ahead.is_none() && self.conversation.is_between_exchanges() {
+        let is_busy = !self.is_clean || self.ahead.is_some() || self.ticket.is_some();
+        if !is_busy && self.conversation.is_between_exchanges() {
             return Standing::Idle;
         }
         if self.is_awaited { Standing::Awaiting } else { Standing::Busy }
@@ -220,7 +214,12 @@ impl Guarded {
 
     /// Ready when the gate lets a request in.
     fn poll_gate(&mut self, context: &Context<'_>) -> Poll<()> {
-        self.gate.poll_enter(&mut self.ticket, context).map(|is_late| self.conversation.let_in(is_late))
+        let turn = self.gate.poll_enter(&mut self.ticket, context);
+        if turn.is_pending() {
+            self.is_awaited = false;
+            self.place.note(self.standing());
+        }
+        turn.map(|is_late| self.conversation.let_in(is_late))
     }
 
     /// Stops reading until the answer is sent; for good after the last request, whose answer ends the connection.
@@ -259,22 +258,18 @@ impl Guarded {
     /// Writes the bytes in `ahead`. Ready when they are written, or when they are a `100 Continue` and no
     /// handler has asked for the body yet.
     fn poll_ahead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(ahead) = &mut self.ahead {
-            if ahead.is_continue && !self.conversation.wants_body() {
-                break;
-            }
-            let written = Pin::new(&mut self.socket).poll_write(context, &ahead.bytes[ahead.written..]);
-            ahead.written += match written {
-                Poll::Ready(written) => written?,
-                Poll::Pending => {
-                    self.stall.begin(Instant::now());
-                    return Poll::Pending;
-                }
-            };
-            if ahead.written == ahead.bytes.len() {
-                self.ahead = None;
-            }
+        let wants_body = self.conversation.wants_body();
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| !ahead.is_continue() || wants_body) else {
+            return Poll::Ready(Ok(()));
+        };
+        let written = ahead.poll_write(&mut self.socket, context);
+        if written.is_pending() {
+            self.stall.begin(Instant::now());
         }
+        ready!(written)?;
+        // After a `100 Continue` the client has to send the body.
+        self.is_awaited = ahead.is_continue();
+        self.ahead = None;
         Poll::Ready(Ok(()))
     }
 
@@ -282,7 +277,7 @@ impl Guarded {
     /// they are.
     fn take_over(&mut self, bytes: &[u8]) -> Option<usize> {
         if bytes.starts_with(CONTINUE) && self.conversation.take_expectation() {
-            self.ahead = Some(Ahead { bytes: CONTINUE.to_vec(), written: 0, is_continue: true });
+            self.ahead = Some(Ahead::go_on());
             return Some(CONTINUE.len());
         }
         if !self.is_clean || !self.conversation.is_between_exchanges() {
@@ -290,7 +285,7 @@ impl Guarded {
         }
         let (clock, entropy) = (self.terms.clock.as_ref(), self.terms.entropy.as_ref());
         let instead = refusal::instead_of(bytes, self.conversation.is_oversized(), clock, entropy)?;
-        self.ahead = Some(Ahead { bytes: instead, written: 0, is_continue: false });
+        self.ahead = Some(Ahead::answer(instead));
         Some(bytes.len())
     }
 }
@@ -328,7 +323,7 @@ impl AsyncWrite for Guarded {
         let this = &mut *self;
         this.judge(context)?;
         // An answer before any handler wanted the body makes `100 Continue` superfluous.
-        if this.ahead.as_ref().is_some_and(|ahead| ahead.is_continue && !this.conversation.wants_body()) {
+        if this.ahead.as_ref().is_some_and(|ahead| ahead.is_continue() && !this.conversation.wants_body()) {
             this.ahead = None;
         }
         ready!(this.poll_ahead(context))?;

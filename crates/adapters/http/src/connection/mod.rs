@@ -8,6 +8,7 @@
 //! the arriving bytes, so that the reader of a body knows its announced size, and passes requests on one by
 //! one.
 
+mod ahead;
 mod chunks;
 mod conversation;
 mod crowd;

@@ -42,6 +42,7 @@ fn require_type(call: &Call, expected: ContentType) -> Result<(), ApiError> {
     if declared == Some(expected) && plain {
         return Ok(());
     }
-    let message = format!("the body must be {}, not encoded", expected.as_str());
+    let message =
+        format!("send the body with Content-Type {} and without Content-Encoding", expected.as_str());
     Err(ApiError::refused(ErrorCode::UnsupportedMediaType, message))
 }

@@ -26,6 +26,9 @@ fn content(schema: &Value, example: Option<Value>) -> Value {
     json!({ "application/json": media })
 }
 
+/// What a limited call is told of its budget, refused or not.
+const OF_BUDGET: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+
 /// A shared answer: its name, description, content and further headers.
 type SharedAnswer<'a> = (&'static str, &'static str, Value, &'a [&'static str]);
 
@@ -76,7 +79,7 @@ pub(super) fn shared() -> Value {
                 "RateLimited",
                 "Too many requests.",
                 plain(ErrorCode::RateLimited, "too many requests"),
-                &["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+                &["Retry-After"],
             ),
             (
                 "Overloaded",
@@ -92,7 +95,8 @@ pub(super) fn shared() -> Value {
             ),
         ];
         for (kind, text, content, more) in kinds {
-            let answer = json!({ "description": text, "headers": headers(more), "content": content });
+            let more = [more, &OF_BUDGET].concat();
+            let answer = json!({ "description": text, "headers": headers(&more), "content": content });
             shared.insert(format!("{family}{kind}"), answer);
         }
     }
@@ -130,7 +134,7 @@ const fn described(status: u16) -> &'static str {
 fn success(row: &RouteRow, operation: &Operation) -> Value {
     let mut more: Vec<&str> = Vec::new();
     if row.is_limited() {
-        more.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+        more.extend(OF_BUDGET);
     }
     if row.deprecation.is_some() {
         more.extend(["Deprecation", "Sunset", "Link"]);

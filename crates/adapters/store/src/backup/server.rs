@@ -109,8 +109,8 @@ pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), Backup
     let mut conn = migrate::connect_postgres(settings).await.map_err(|error| failed(&error))?;
     let query = "SELECT
         EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = ANY (current_schemas(false))) AS has_tables,
-        EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-            AND application_name = 'quipu' AND pid <> pg_backend_pid()) AS is_in_use";
+        EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND application_name IN ('quipu', current_setting('application_name'))) AS is_in_use";
     let found: Found = sql_query(query).get_result(&mut conn).await.map_err(|error| failed(&error))?;
     if found.is_in_use {
         return Err(BackupError::InUse);

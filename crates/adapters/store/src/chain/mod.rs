@@ -13,11 +13,7 @@ pub(crate) mod sealed_until;
 use std::{sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
-use diesel::{
-    BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _,
-    pg::Pg,
-    sql_types::{BigInt, Bool},
-};
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, sql_types::Bool};
 use quipu_kernel::{MerchantId, Page, StoreError, Timestamp};
 use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, Sealed};
 
@@ -27,6 +23,7 @@ use self::{
     sealed_until::sealed_until,
 };
 use crate::{
+    common_time::common_time,
     connection::{Connection, execute, first, load},
     error::Fault,
     query::Reading,
@@ -35,7 +32,6 @@ use crate::{
         stored::{offset, parsed},
     },
     schema::{chains, sealing, seals},
-    statement::statement,
     store::Store,
 };
 
@@ -46,8 +42,6 @@ const TURN: usize = 20_000;
 /// The most chains whose seals are written in one commit, which has a time limit on a server and keeps others waiting in
 /// a file.
 const COMMIT: usize = 50;
-/// By how many milliseconds the clock of a node may be ahead of the server's without a word in the log.
-const FAR_AHEAD: i64 = 2_000;
 /// For how long a node that seals keeps others from it, in milliseconds.
 const LEASE: i64 = 180_000;
 
@@ -64,12 +58,11 @@ impl Chains for Store {
     async fn extend_chains(&self, now: Timestamp, age: Duration) -> Result<Sealed, StoreError> {
         let engine = &self.inner.engine;
         let node = self.inner.hub.node().to_owned();
-        let now = now.millis();
         let taken: Result<_, Fault> = engine
             .write(move |conn: &mut Connection| {
                 Box::pin(async move {
-                    let until = Timestamp::from_millis(common_time(conn, now).await?).minus(age);
-                    let (is_ours, sealed_until) = take(conn, &node, now, until.millis()).await?;
+                    let until = common_time(conn, now).await?.minus(age);
+                    let (is_ours, sealed_until) = take(conn, &node, now.millis(), until.millis()).await?;
                     Ok((is_ours, sealed_until, until))
                 })
             })
@@ -90,7 +83,9 @@ impl Chains for Store {
         while !grown.is_empty() {
             let some: Vec<_> = grown.drain(..grown.len().min(COMMIT)).collect();
             let written: Result<_, Fault> = engine
-                .write(move |conn: &mut Connection| Box::pin(async move { put(conn, &some, now).await }))
+                .write(move |conn: &mut Connection| {
+                    Box::pin(async move { put(conn, &some, now.millis()).await })
+                })
                 .await;
             written?;
         }
@@ -138,25 +133,6 @@ impl Store {
             Err(fault) => tracing::debug!(%fault, "the time up to which the chains are sealed is not known"),
         }
     }
-}
-
-statement! { TimeOfServer on Pg => BigInt {
-    ; "SELECT CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"
-} }
-
-/// The time of this node, or that of a server if the node's clock is ahead of it: what the other nodes make now must not
-/// come before what is sealed.
-async fn common_time(conn: &mut Connection, now: i64) -> Result<i64, Fault> {
-    let Connection::Postgres(conn) = conn else { return Ok(now) };
-    let of_server = diesel_async::RunQueryDsl::get_result::<i64>(TimeOfServer {}, &mut ***conn).await?;
-    if now - of_server > FAR_AHEAD {
-        let seconds = (now - of_server) / 1_000;
-        tracing::warn!(
-            seconds,
-            "the clock of this node is ahead of the database's; keep the clocks together"
-        );
-    }
-    Ok(now.min(of_server))
 }
 
 /// Takes the lease, unless another living node holds it. Answers whether this node holds it now, and the time

@@ -51,25 +51,28 @@ impl PageStore for Store {
         page: Option<(MerchantPage, Option<Vec<u8>>)>,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let written = self.write(query!(|conn| {
-            merchants::lock(conn, merchant).await?;
-            let before = settings(conn, merchant).await?;
-            let old = merchant_pages::table.find(merchant.0);
-            execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
-            if let Some((page, picture)) = page {
-                let row = SettingsRow {
-                    merchant_id: merchant.0,
-                    name: page.name,
-                    accent: page.accent.map(String::from),
-                    logo: page.logo,
-                    picture,
-                };
-                execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))
-                    .map_err(Fault::from)?;
-            }
-            let audit = AuditRecord { before: MerchantPage::audited(before.as_ref()), ..audit };
-            Ok(audit::write_newest(conn, merchant, audit).await?)
-        }));
+        let written = self.write(
+            Some(merchant),
+            query!(|conn| {
+                merchants::lock(conn, merchant).await?;
+                let before = settings(conn, merchant).await?;
+                let old = merchant_pages::table.find(merchant.0);
+                execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
+                if let Some((page, picture)) = page {
+                    let row = SettingsRow {
+                        merchant_id: merchant.0,
+                        name: page.name,
+                        accent: page.accent.map(String::from),
+                        logo: page.logo,
+                        picture,
+                    };
+                    execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))
+                        .map_err(Fault::from)?;
+                }
+                let audit = AuditRecord { before: MerchantPage::audited(before.as_ref()), ..audit };
+                Ok(audit::write_newest(conn, merchant, audit).await?)
+            }),
+        );
         written.await
     }
 

@@ -25,11 +25,15 @@ impl Store {
         audit: AuditRecord,
         query: impl Query<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
-        let write = self.write(query!(|conn| {
-            let value = query(conn).await?;
-            audit::write(conn, &audit).await?;
-            Ok(value)
-        }));
+        let whose = audit.merchant_id.map(MerchantId);
+        let write = self.write(
+            whose,
+            query!(|conn| {
+                let value = query(conn).await?;
+                audit::write(conn, &audit).await?;
+                Ok(value)
+            }),
+        );
         write.await
     }
 
@@ -40,22 +44,27 @@ impl Store {
         audit: AuditRecord,
         query: impl Query<bool, DirectoryError>,
     ) -> Result<(), DirectoryError> {
-        let write = self.write(query!(|conn| {
-            if query(conn).await? {
-                audit::write(conn, &audit).await?;
-            }
-            Ok(())
-        }));
+        let whose = audit.merchant_id.map(MerchantId);
+        let write = self.write(
+            whose,
+            query!(|conn| {
+                if query(conn).await? {
+                    audit::write(conn, &audit).await?;
+                }
+                Ok(())
+            }),
+        );
         write.await
     }
 
-    /// Runs a write, and empties the cache before the caller is answered, even if the write seems to have
-    /// failed.
+    /// Runs a write of what belongs to a merchant, if any, and empties the cache before the caller is answered, even if
+    /// the write seems to have failed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
+        whose: Option<MerchantId>,
         query: impl Query<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
-        let outcome = self.inner.engine.write(query).await;
+        let outcome = self.inner.engine.write_for(whose, query).await;
         self.inner.cache.forget();
         outcome
     }
@@ -268,18 +277,21 @@ impl Merchants for Store {
         at: Timestamp,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let write = self.write(query!(|conn| {
-            let id = change.after.id;
-            // The row of the merchant is locked by its update, and everything below belongs to it.
-            merchants::update(conn, change).await?;
-            let ended_keys = keys::revoke_all(conn, id, at).await?;
-            let ended_credentials = credentials::revoke_all(conn, id, at).await?;
-            audit::write(conn, &audit.of_switch(ended_keys, ended_credentials, &issued)).await?;
-            for credential in issued {
-                credentials::insert(conn, credential).await?;
-            }
-            Ok(())
-        }));
+        let write = self.write(
+            Some(change.after.id),
+            query!(|conn| {
+                let id = change.after.id;
+                // The row of the merchant is locked by its update, and everything below belongs to it.
+                merchants::update(conn, change).await?;
+                let ended_keys = keys::revoke_all(conn, id, at).await?;
+                let ended_credentials = credentials::revoke_all(conn, id, at).await?;
+                audit::write(conn, &audit.of_switch(ended_keys, ended_credentials, &issued)).await?;
+                for credential in issued {
+                    credentials::insert(conn, credential).await?;
+                }
+                Ok(())
+            }),
+        );
         write.await
     }
 }
@@ -292,12 +304,15 @@ impl Routing for Store {
         routes: Vec<Route>,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let write = self.write(query!(|conn| {
-            let before = routes::replace(conn, merchant, &routes).await?;
-            let audit = AuditRecord { before: to_value(&before)?, ..audit };
-            audit::write_newest(conn, merchant, audit).await?;
-            Ok(())
-        }));
+        let write = self.write(
+            Some(merchant),
+            query!(|conn| {
+                let before = routes::replace(conn, merchant, &routes).await?;
+                let audit = AuditRecord { before: to_value(&before)?, ..audit };
+                audit::write_newest(conn, merchant, audit).await?;
+                Ok(())
+            }),
+        );
         write.await
     }
 
@@ -306,11 +321,14 @@ impl Routing for Store {
         beneficiary: Beneficiary,
         audit: AuditRecord,
     ) -> Result<i32, DirectoryError> {
-        let write = self.write(query!(|conn| {
-            let id = beneficiaries::add(conn, beneficiary).await?;
-            audit::write(conn, &audit.with("ibanAccountId", id.to_string())).await?;
-            Ok(id)
-        }));
+        let write = self.write(
+            Some(beneficiary.tenant.merchant()),
+            query!(|conn| {
+                let id = beneficiaries::add(conn, beneficiary).await?;
+                audit::write(conn, &audit.with("ibanAccountId", id.to_string())).await?;
+                Ok(id)
+            }),
+        );
         write.await
     }
 

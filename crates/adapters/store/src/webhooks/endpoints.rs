@@ -90,10 +90,10 @@ impl From<diesel::result::Error> for Refused {
 #[async_trait]
 impl Endpoints for Store {
     async fn add(&self, endpoint: Endpoint, audit: Option<AuditRecord>) -> Result<(), EndpointError> {
-        let added = self
-            .inner
-            .engine
-            .write(move |conn: &mut Connection| Box::pin(async move { add(conn, &endpoint, audit).await }));
+        let added =
+            self.inner.engine.write_for(Some(endpoint.tenant.merchant()), move |conn: &mut Connection| {
+                Box::pin(async move { add(conn, &endpoint, audit).await })
+            });
         added.await.map_err(|refused: Refused| refused.0)
     }
 
@@ -188,7 +188,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<Endpoint, EndpointError> {
         let changing = id.clone();
-        let changed = self.inner.engine.write(move |conn: &mut Connection| {
+        let changed = self.inner.engine.write_for(Some(tenant.merchant()), move |conn: &mut Connection| {
             Box::pin(async move {
                 let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait)
                     .await?
@@ -215,7 +215,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), EndpointError> {
         let removing = id.clone();
-        let removed = self.inner.engine.write(move |conn: &mut Connection| {
+        let removed = self.inner.engine.write_for(Some(tenant.merchant()), move |conn: &mut Connection| {
             Box::pin(async move {
                 let endpoint = lock(conn, tenant, &removing, IfLocked::Wait)
                     .await?

@@ -118,9 +118,10 @@ impl Store {
         at: Timestamp,
     ) -> Result<Chosen, Fault> {
         let (whose, selection) = (whose.clone(), selection.clone());
-        let chosen = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
-        });
+        let chosen =
+            self.inner.engine.write_for(Some(whose.tenant.merchant()), move |conn: &mut Connection| {
+                Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
+            });
         chosen.await
     }
 

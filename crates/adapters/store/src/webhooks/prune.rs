@@ -4,6 +4,8 @@
 //! walked in the order of their identifiers, a stretch in each read; a deletion looks again only at endpoints
 //! that a read has found.
 
+use std::time::Duration;
+
 use diesel::{
     BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
     sql_types::Bool,
@@ -13,6 +15,7 @@ use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId};
 
 use super::fail_pending::{Whose, count, count_all};
 use crate::{
+    common_time::common_time,
     connection::{Connection, execute, load},
     error::Fault,
     keys::Keys,
@@ -33,15 +36,17 @@ const STRETCHES: usize = 20;
 type Found = (i64, String, String, bool);
 
 impl Store {
-    /// Drops at most `limit` finished deliveries whose events happened before `before`, and the remains of
-    /// endpoints that were removed long enough before `now`.
+    /// Drops at most `limit` finished deliveries whose events happened longer than `keep_for` ago, and the remains
+    /// of endpoints that were removed long enough ago.
     pub(super) async fn prune_deliveries(
         &self,
         now: Timestamp,
-        before: Timestamp,
+        keep_for: Duration,
         limit: i64,
     ) -> Result<i64, StoreError> {
-        let removed_before = now.minus(Endpoint::REMAINS_FOR);
+        let asked = self.inner.engine.read(move |conn: &mut Connection| Box::pin(common_time(conn, now)));
+        let now = asked.await.map_err(|fault: Fault| StoreError::from(fault))?;
+        let (before, removed_before) = (now.minus(keep_for), now.minus(Endpoint::REMAINS_FOR));
         let mut dropped = 0;
         for _ in 0..STRETCHES {
             let (after, bound) = (self.inner.pruned.upto(), EventId::lower_bound(before));

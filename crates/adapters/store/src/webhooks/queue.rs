@@ -257,7 +257,7 @@ impl DeliveryQueue for Store {
     }
 
     async fn prune(&self, now: Timestamp, keep_for: Duration, limit: u32) -> Result<u64, StoreError> {
-        let dropped = self.prune_deliveries(now, now.minus(keep_for), limit.into()).await?;
+        let dropped = self.prune_deliveries(now, keep_for, limit.into()).await?;
         Ok(u64::try_from(dropped).unwrap_or(0))
     }
 

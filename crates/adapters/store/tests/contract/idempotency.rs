@@ -1,7 +1,7 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Refusal};
-use quipu_kernel::{MerchantId, PaymentId, Timestamp};
+use quipu_commit::{Answer, Audience, CLOCKS_APART, Changes, IdempotencyRecord, KeptAnswer, Refusal};
+use quipu_kernel::{Clock as _, MerchantId, PaymentId, SystemClock, Timestamp};
 use quipu_payments::{
     Answered, AttemptError, CustomerClaim, KeptKey, Payment, StaffAttempt, StaffCall, StaffRequest,
     creation_answer,
@@ -24,6 +24,7 @@ on_every_store! {
     a_key_of_staff_names_one_attempt_of_each_call,
     a_key_of_staff_that_was_kept_without_its_call_is_known,
     what_expired_is_pruned,
+    what_expired_by_a_clock_that_is_ahead_stays,
 }
 
 fn record(key: &str, answer: KeptAnswer) -> IdempotencyRecord {
@@ -214,6 +215,18 @@ async fn a_key_of_staff_that_was_kept_without_its_call_is_known(fixture: Fixture
     assert_eq!(free.expect("read"), None);
 }
 
+/// A node whose clock is ahead deletes nothing that others still need.
+async fn what_expired_by_a_clock_that_is_ahead_stays(fixture: Fixture) {
+    if !fixture.is_server() {
+        return;
+    }
+    let (store, now) = (fixture.any().await, SystemClock.now());
+    let change = Changes { nonce: Some(nonce("nonce-of-now", now)), ..Changes::new(tenant(1), now) };
+    store.commit(change).await.expect("committed");
+    let ahead = now.plus(CLOCKS_APART * 3);
+    assert_eq!(store.delete_expired(ahead, 10).await.expect("asked"), 0);
+}
+
 async fn what_expired_is_pruned(fixture: Fixture) {
     let store = fixture.any().await;
     for number in 0..5_i64 {
@@ -226,9 +239,14 @@ async fn what_expired_is_pruned(fixture: Fixture) {
         };
         store.commit(change).await.expect("committed");
     }
-    assert_eq!(store.delete_expired(after(3), 2).await.expect("deleted"), 4);
-    assert_eq!(store.delete_expired(after(3), 10).await.expect("deleted"), 2);
-    assert_eq!(store.delete_expired(after(3), 10).await.expect("deleted"), 0);
+    assert_eq!(
+        store.delete_expired(after(3), 10).await.expect("asked"),
+        0,
+        "another node's clock may be behind"
+    );
+    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 2).await.expect("deleted"), 4);
+    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 10).await.expect("deleted"), 2);
+    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 10).await.expect("deleted"), 0);
     let again = Changes { nonce: Some(nonce("nonce-4", after(9))), ..Changes::new(tenant(1), START) };
     assert_eq!(refusal(store.commit(again).await), Refusal::NonceUsed);
 }

@@ -182,6 +182,28 @@ fn endpoints_that_somebody_has_locked_keep_no_other_enabled() {
     });
 }
 
+/// Otherwise other nodes would take this one for dead.
+#[test]
+fn changes_that_wait_for_a_locked_endpoint_leave_connections_to_heartbeats_and_look_ups() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let endpoint = hearing(&store, tenant(1)).await;
+        let mut session = locking(&fixture, "webhook_endpoints").await;
+        let changes =
+            (0..40).map(|_| store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(500)));
+        let meanwhile = async {
+            let waits = "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'); END $$";
+            fixture::until(async || fixture.sql(waits).await.is_ok()).await;
+            quipu_commit::WorkQueue::beat(&store).await.expect("the node is alive");
+            store.endpoint(tenant(1), &endpoint.id).await.expect("read").expect("there");
+            session.batch_execute("ROLLBACK").await.expect("unlocked");
+        };
+        let (outcomes, ()) = tokio::join!(futures_util::future::join_all(changes), meanwhile);
+        assert!(outcomes.iter().any(Result::is_ok), "{outcomes:?}");
+    });
+}
+
 /// Whoever delivers at one node hears which endpoints another node has changed, and reads them as they stand.
 #[test]
 fn a_node_hears_of_endpoints_that_another_one_changes() {

@@ -39,9 +39,9 @@ impl RefundOrder {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let amount = fields.required_amount("amount", &mut problems);
-        let reason = fields.text("reason", MAX_REASON, &mut problems);
-        let reason = reason.filter(|reason| !reason.trim().is_empty()).map(str::to_owned);
-        let ticket_id = fields.text("ticket_id", MAX_TICKET, &mut problems).map(str::to_owned);
+        let said = |text: Option<&str>| text.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let reason = said(fields.text("reason", MAX_REASON, &mut problems));
+        let ticket_id = said(fields.text("ticket_id", MAX_TICKET, &mut problems));
         let order = amount.map(|amount| Self { amount, reason, ticket_id });
         order.filter(|_| problems.is_empty()).ok_or(problems)
     }

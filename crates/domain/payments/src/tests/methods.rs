@@ -111,9 +111,15 @@ fn a_question_without_a_payout_finds_a_route_to_partners_too() {
 #[test]
 fn an_amount_that_no_payment_can_have_is_a_finding_however_large_it_is() {
     let world = World::new();
-    for amount in
-        ["0", "-1", "9007199254740992", "9223372036854775807", "9223372036854775808", "18446744073709551615"]
-    {
+    for amount in [
+        "0",
+        "-1",
+        "9007199254740992",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551616",
+        "-9223372036854775809",
+    ] {
         let mut question = ask("spei", "MXN", "deposit");
         question["amount"] = serde_json::from_str(amount).expect("a number");
         let expected = MethodFinding {

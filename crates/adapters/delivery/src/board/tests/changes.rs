@@ -36,7 +36,7 @@ fn what_another_node_has_changed_waits_until_it_was_read_and_then_follows() {
     let after = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&before) });
     assert!(board.was_read(&before.id, Some(&after)).is_empty());
     assert_eq!(board.next().expect("it goes").owed.endpoint.url, after.url);
-    board.ended(&first, QUICKLY);
+    board.ended(&first, QUICKLY, 0);
     board.any_changed_elsewhere();
     let (_, waiting) = board.load();
     let mut disabled = Endpoint::clone(&after);

@@ -45,7 +45,7 @@ fn memory_is_bounded_and_what_found_no_room_is_fetched_when_there_is_some() {
     assert_eq!(kept, 100);
     let going = all_that_may_go(&mut board);
     assert!(!going.is_empty());
-    let fetches = going.iter().filter(|going| board.ended(going, QUICKLY).wants_more).count();
+    let fetches = going.iter().filter(|going| board.ended(going, QUICKLY, 0).wants_more).count();
     assert!(fetches >= 1);
 }
 
@@ -89,12 +89,34 @@ fn the_endpoints_of_a_merchant_share_its_memory() {
         }
         assert_bounded(&board);
         for going in all_that_may_go(&mut board) {
-            board.ended(&going, QUICKLY);
-            board.recorded(MerchantId(1), 1);
+            board.ended(&going, QUICKLY, 0);
+            board.recorded(MerchantId(1), Amount::one(0));
             served.insert(going.owed.endpoint.id.clone());
         }
     }
     assert_eq!(served.len(), endpoints.len(), "none waits behind the others");
+}
+
+#[test]
+fn no_more_is_fetched_than_what_fits_by_the_length_of_the_former_ones() {
+    let mut board =
+        Board::with_places(Places { kept_of_merchant: Amount::new(5_000, 64 * LONG), ..Places::default() });
+    let endpoint = endpoint(1, 1);
+    warm_up(&mut board, &endpoint);
+    let asked = |board: &mut Board| -> Vec<u32> {
+        let mut waiting = std::iter::once((endpoint.tenant, endpoint.id.clone()));
+        board.wanted(&mut waiting, 1_000).iter().map(|wanted| wanted.most).collect()
+    };
+    for number in 0..16 {
+        board.take_in_wanted(long(&endpoint, number)).expect("room");
+    }
+    assert!(asked(&mut board).is_empty(), "it holds enough");
+    let mut left = all_that_may_go(&mut board);
+    while left.len() > 4 {
+        board.ended(&left.pop().expect("one"), QUICKLY, 0);
+    }
+    let most = asked(&mut board);
+    assert!(matches!(most[..], [1..=40]), "{most:?}");
 }
 
 #[test]
@@ -103,7 +125,7 @@ fn an_endpoint_that_hangs_gives_up_all_but_its_next_probe() {
     let kept = fill(&mut board, &endpoint, 0);
     let going = all_that_may_go(&mut board);
     let given_up: Vec<_> =
-        going.iter().map(|going| board.ended(going, Ending::Hung).given_up.len()).collect();
+        going.iter().map(|going| board.ended(going, Ending::Hung, 0).given_up.len()).collect();
     let rest = kept - FIRST_WINDOW - 1;
     assert_eq!(given_up, [0, 0, rest, 0, 0, 0, 0, 0]);
     assert_eq!(board.load(), (0, 1));
@@ -121,7 +143,7 @@ fn quick_endpoints_that_become_slow_give_up_what_unproven_ones_may_not_keep() {
     let (mut given_up, kept) = (0, board.load().1);
     let going = all_that_may_go(&mut board);
     for going in &going {
-        given_up += board.ended(going, SLOWLY).given_up.len();
+        given_up += board.ended(going, SLOWLY, 0).given_up.len();
         assert_bounded(&board);
     }
     assert!(given_up > 1_000);
@@ -149,7 +171,7 @@ fn long_deliveries_are_bounded_in_bytes() {
     }
     assert!(board.kept.in_all.bytes <= places.kept_unproven.bytes + LONG);
     let going = all_that_may_go(&mut board);
-    let fetches = going.iter().filter(|going| board.ended(going, REFUSED).wants_more).count();
+    let fetches = going.iter().filter(|going| board.ended(going, REFUSED, 0).wants_more).count();
     assert!(fetches >= 1, "what found no room is fetched when there is some");
     assert_eq!(going.len() + board.clear().len(), taken_in);
     assert_eq!(board.kept, Kept::default());
@@ -171,7 +193,7 @@ fn what_is_wanted_together_is_bounded_in_bytes_and_finds_room_however_long_it_is
     assert!(board.take_in(owed(&second, 0, 0)).is_err());
     board.take_in_wanted(long(&second, 0)).expect("it was wanted together with the first");
     for going in all_that_may_go(&mut board) {
-        board.ended(&going, REFUSED);
+        board.ended(&going, REFUSED, 0);
     }
     assert_eq!(ask(&mut board), [5, 3]);
 }
@@ -184,7 +206,7 @@ fn a_quick_endpoint_with_long_deliveries_that_becomes_slow_gives_up_what_is_too_
         board.take_in_wanted(long(&endpoint, number)).expect("room");
     }
     let going = board.next().expect("it goes");
-    let given_up = board.ended(&going, SLOWLY).given_up.len();
+    let given_up = board.ended(&going, SLOWLY, 0).given_up.len();
     assert_eq!(given_up, 199 - Places::default().kept_unproven_of_merchant.bytes / LONG);
     assert_eq!(board.load().1, 199 - given_up);
 }

@@ -129,6 +129,38 @@ async fn only_a_client_that_owes_some_of_a_body_is_waited_for() {
 }
 
 #[actix_web::test]
+async fn whoever_was_told_to_go_on_is_waited_for() {
+    let (mut guarded, mut client) = connected(&Crowd::new(PLACES)).await;
+    let head = "PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+    passed_on(&mut guarded, &mut client, head).await;
+    let conversation = guarded.conversation();
+    let _turn = conversation.begin();
+    conversation.expect();
+    guarded.write_all(CONTINUE).await.expect("taken");
+    guarded.flush().await.expect("kept back");
+    assert_eq!(guarded.standing(), Standing::Busy, "nobody has asked for the body");
+    conversation.want_body();
+    guarded.flush().await.expect("written");
+    assert_eq!(guarded.standing(), Standing::Awaiting);
+}
+
+#[actix_web::test]
+async fn whoever_waits_at_the_gate_is_not_idle() {
+    let crowd = Crowd::new(PLACES);
+    let (mut guarded, mut client) = connected(&crowd).await;
+    poll_fn(|context| {
+        while guarded.gate.poll_enter(&mut None, context).is_ready() {}
+        Poll::Ready(())
+    })
+    .await;
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.expect("sent");
+    guarded.socket.readable().await.expect("arrived");
+    assert!(read_at_once(&mut guarded).await.is_none(), "the gate is full");
+    let _others = press(&crowd);
+    assert!(read_at_once(&mut guarded).await.is_none(), "it keeps its place");
+}
+
+#[actix_web::test]
 async fn a_request_asks_the_gate_once() {
     let (mut guarded, mut client) = connected(&Crowd::new(PLACES)).await;
     passed_on(&mut guarded, &mut client, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n").await;

@@ -1,0 +1,29 @@
+//! The time on which nodes agree that share a server.
+
+use diesel::{pg::Pg, sql_types::BigInt};
+use diesel_async::RunQueryDsl as _;
+use quipu_kernel::Timestamp;
+
+use crate::{connection::Connection, error::Fault, statement::statement};
+
+/// By how many milliseconds the clock of a node may be ahead of the server's without a word in the log.
+const FAR_AHEAD: i64 = 2_000;
+
+statement! { TimeOfServer on Pg => BigInt {
+    ; "SELECT CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"
+} }
+
+/// The time of this node, or that of a server if the node's clock is ahead of it. What is done for all nodes goes by it:
+/// sealing what no node adds to any more, and deleting what none needs.
+pub(crate) async fn common_time(conn: &mut Connection, now: Timestamp) -> Result<Timestamp, Fault> {
+    let Connection::Postgres(conn) = conn else { return Ok(now) };
+    let of_server: i64 = TimeOfServer {}.get_result(&mut ***conn).await?;
+    if now.millis() - of_server > FAR_AHEAD {
+        let seconds = (now.millis() - of_server) / 1_000;
+        tracing::warn!(
+            seconds,
+            "the clock of this node is ahead of the database's; keep the clocks together"
+        );
+    }
+    Ok(now.min(Timestamp::from_millis(of_server)))
+}
