@@ -134,7 +134,8 @@ fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fau
     Ok(state)
 }
 
-fn no_table(name: &str) -> Fault {
+/// The fault of a change that names an aggregate or an index whose rows are kept nowhere.
+pub(super) fn no_table(name: &str) -> Fault {
     Fault::Corrupt(format!("{name} has no table"))
 }
 
