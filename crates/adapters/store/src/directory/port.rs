@@ -12,7 +12,7 @@ use quipu_merchants::{
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
-    error::Fault,
+    error::{Fault, Refused},
     query::{Query, Reading},
     rows::stored::to_value,
     store::Store,
@@ -23,7 +23,7 @@ impl Store {
     pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
-        query: impl Query<T, DirectoryError>,
+        query: impl Query<T, Refused<DirectoryError>>,
     ) -> Result<T, DirectoryError> {
         let write = self.write(query!(|conn| {
             let value = query(conn).await?;
@@ -38,7 +38,7 @@ impl Store {
     async fn change_if_needed(
         &self,
         audit: AuditRecord,
-        query: impl Query<bool, DirectoryError>,
+        query: impl Query<bool, Refused<DirectoryError>>,
     ) -> Result<(), DirectoryError> {
         let write = self.write(query!(|conn| {
             if query(conn).await? {
@@ -53,11 +53,11 @@ impl Store {
     /// failed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        query: impl Query<T, DirectoryError>,
+        query: impl Query<T, Refused<DirectoryError>>,
     ) -> Result<T, DirectoryError> {
         let outcome = self.inner.engine.write(query).await;
         self.inner.cache.forget();
-        outcome
+        outcome.map_err(Refused::into_error)
     }
 
     pub(super) async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreError> {
