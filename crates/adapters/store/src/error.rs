@@ -45,9 +45,12 @@ pub(crate) enum Fault {
     /// The database refused or failed.
     #[error(transparent)]
     Database(#[from] Error),
-    /// A row cannot be parsed.
+    /// A row is not as it must be; the text names it and says what is wrong.
     #[error("{0}")]
     Corrupt(String),
+    /// A mistake in this program: it asks its engine for what that does not do.
+    #[error("a mistake in this program: {0}")]
+    Mistaken(String),
     /// No connection could be made.
     #[error("no connection: {0}")]
     Unconnected(String),
@@ -101,7 +104,9 @@ impl Fault {
     /// to do with the connection.
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
-            Self::Overtaken | Self::Moved | Self::Corrupt(_) | Self::AwaitsStandby => true,
+            Self::Overtaken | Self::Moved | Self::Corrupt(_) | Self::Mistaken(_) | Self::AwaitsStandby => {
+                true
+            }
             Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
             _ => false,
         }
@@ -291,7 +296,7 @@ impl Fault {
             Self::Overloaded => StoreError::Overloaded,
             Self::Shared(error) => error.clone(),
             Self::OutcomeUnknown(_) => StoreError::OutcomeUnknown(self.to_string()),
-            Self::Corrupt(_) => StoreError::Failed(self.to_string()),
+            Self::Corrupt(_) | Self::Mistaken(_) => StoreError::Failed(self.to_string()),
             other => StoreError::Unavailable(other.to_string()),
         }
     }

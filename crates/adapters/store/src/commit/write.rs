@@ -320,6 +320,9 @@ mod tests {
         let (verdicts, writes) = judge(&mut state, std::iter::once(&mut job.changes));
         assert!(verdicts[0].is_ok(), "{verdicts:?}");
         let planned = Plan::of("node", std::slice::from_ref(&job), &writes).map(drop);
-        assert_eq!(planned.expect_err("no rows to update").to_string(), "payments has no table");
+        assert_eq!(
+            planned.expect_err("no rows to update").to_string(),
+            "a mistake in this program: payments has no table"
+        );
     }
 }

@@ -29,10 +29,12 @@ pub(crate) const fn code(status: DeliveryStatus) -> i32 {
     }
 }
 
-/// The status that its column stores.
-pub(crate) fn status_of(stored: i32) -> Result<DeliveryStatus, Fault> {
+/// The status that its column stores for a delivery of this event.
+pub(crate) fn status_of(event: &str, stored: i32) -> Result<DeliveryStatus, Fault> {
     let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == stored);
-    status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))
+    status.ok_or_else(|| {
+        Fault::Corrupt(format!("a delivery of {event} has the status {stored}, which is none"))
+    })
 }
 
 /// The attempts that their column stores.

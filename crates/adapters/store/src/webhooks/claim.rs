@@ -246,8 +246,9 @@ fn emptied(endpoint: &Arc<Endpoint>, (event, due_at, step, _): DueRow) -> Owed {
     }
 }
 
-fn no_such_event(event: &str) -> Fault {
-    Fault::Corrupt(format!("the event {event}"))
+/// The fault of a delivery whose event is missing.
+pub(super) fn no_such_event(event: &str) -> Fault {
+    Fault::Corrupt(format!("there is a delivery of {event}, but not the event"))
 }
 
 /// Releases deliveries that `node` has claimed; returns how many they were.
