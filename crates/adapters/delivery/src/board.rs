@@ -11,7 +11,7 @@ mod follow;
 use std::collections::{HashMap, VecDeque};
 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{EndpointId, Outcome, Owed, Wanted};
+use quipu_webhooks::{EndpointId, Outcome, Owed, Reception, Wanted};
 
 use crate::{
     endpoint_queue::{Ending, EndpointQueue},
@@ -211,9 +211,11 @@ impl Board {
     /// Marks a failure if its endpoint has succeeded since the attempt began, and remembers a success.
     pub(crate) fn compare(&mut self, mut outcome: Outcome) -> Outcome {
         if let Some((_, queue)) = self.queues.get_mut(&outcome.endpoint) {
-            match outcome.failed_at {
-                None => queue.succeeded_at = Some(outcome.ended_at),
-                Some(began) => outcome.overtaken = queue.succeeded_at.is_some_and(|at| began < at),
+            match &mut outcome.reception {
+                Reception::Accepted => queue.succeeded_at = Some(outcome.ended_at),
+                Reception::Failed { began_at, overtaken, .. } => {
+                    *overtaken = queue.succeeded_at.is_some_and(|at| *began_at < at);
+                }
             }
         }
         outcome

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use crate::{
     attempt::{Attempt, Attempted},
-    delivery::{DeliveryStatus, Outcome, Owed},
+    delivery::Owed,
     endpoint::{Endpoint, EndpointChange, EndpointId, Source},
     error::EndpointError,
     name::EventName,
+    outcome::Outcome,
     schedule::RetryPolicy,
+    status::DeliveryStatus,
 };
 
 /// The endpoints of merchants. A change is seen by every read of this node that begins after the change was

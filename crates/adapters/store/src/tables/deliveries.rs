@@ -11,8 +11,8 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use futures_util::future::{BoxFuture, try_join};
 use quipu_commit::Record;
-use quipu_kernel::{EventId, Tenant};
-use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
+use quipu_kernel::{EventId, Tenant, Timestamp};
+use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Outcome, Owed};
 
 use super::{
     columns::columns,
@@ -102,7 +102,7 @@ impl<'a> Row<'a> {
             tenant: line.tenant,
             node: &all.node,
             outcome,
-            due_at: if let Next::RetryAt(at) = outcome.next { Some(at.millis()) } else { None },
+            due_at: outcome.reception.next_at().map(Timestamp::millis),
             attempts: serde_json::to_string(&outcome.attempts)
                 .unwrap_or_else(|_| unreachable!("texts and numbers are always JSON")),
         };
