@@ -28,7 +28,7 @@ pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use outcome::{Outcome, Reception};
 pub use ports::{
-    Courier, DeliveryLog, DeliveryQueue, Endpoints, Handover, LogFilter, LoggedEvent, RetrySelection,
+    Courier, Deliverer, DeliveryLog, DeliveryQueue, Endpoints, LogFilter, LoggedEvent, RetrySelection,
     Waiting, Wanted,
 };
 pub use sample::sample_payload;

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use quipu_delivery::{Dispatcher, MOST_AT_ONCE, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
-    Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
+    Attempted, Begun, Courier, Deliverer, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
     Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
