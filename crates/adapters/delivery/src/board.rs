@@ -1,10 +1,11 @@
 //! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a
 //! merchant with many deliveries does not delay one with few.
 //!
-//! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory are
-//! bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]),
-//! of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint can take places only from other unproven ones, and the dead
-//! endpoints of one merchant only a quarter of those.
+//! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory
+//! are bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints
+//! ([`Pace`]), of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint
+//! can take places only from other unproven ones, and the dead endpoints of one merchant only a quarter of
+//! those.
 
 mod follow;
 

@@ -35,9 +35,9 @@ macro_rules! of_tenant {
     };
 }
 
-/// The endpoints of a tenant and a source that were made at `$from` or later. Without a condition on the time
-/// SQLite takes not the index over source and time but the table's key, which leads through those of both
-/// sources; so it stands here even if every endpoint meets it.
+/// The endpoints of a tenant and a source that were made at `$from` or later. The condition on the time stands
+/// here even if every endpoint meets it. Without it SQLite uses the primary key, which covers both sources,
+/// instead of the index over source and time.
 macro_rules! of_source {
     ($tenant:expr, $source:expr, $from:expr) => {
         of_tenant!($tenant)
@@ -46,7 +46,7 @@ macro_rules! of_source {
     };
 }
 
-/// The pauses after which an endpoint is read again of which it is not known whether it was changed.
+/// An endpoint may or may not have been changed. After these pauses it is read again.
 const PAUSES_IN_DOUBT: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_mins(1), Duration::from_mins(10)];
 
