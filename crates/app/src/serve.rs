@@ -45,7 +45,7 @@ const _: () = assert!(
         <= END.as_millis(),
     "what ends after the parts must end in time too"
 );
-/// How much longer than `deadlines.call` a call may take that was begun in time, with a reserve.
+/// The time that a call begun in time may take beyond `deadlines.call`, with a reserve.
 const LATEST_COMMIT: Duration = Duration::from_secs(5);
 const _: () = assert!(PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
@@ -125,8 +125,8 @@ fn ground_of_demo(settings: &Settings) -> Result<Ground> {
     Ok((keyring, folder, lock))
 }
 
-/// Warnings of settings that work and are hardly meant. They are not refused, because each key may be set without
-/// the other.
+/// Warnings about settings that work but are probably a mistake. They are not refused, because each key may be
+/// set without the other.
 fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
     let is_sealed_early = settings.seal_after < settings.call_deadline + LATEST_COMMIT;
     let is_never_alerted = settings.redirectpay_alert_after >= settings.redirectpay_cancel_after;

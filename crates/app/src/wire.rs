@@ -24,7 +24,7 @@ use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
-use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
+use quipu_webhooks::{Courier, CreateEndpoint, Deliverer, DeliveryQueue, Signer};
 use tokio::runtime::Handle;
 
 use crate::attention::LoudAttention;
@@ -158,11 +158,11 @@ impl Foundation {
             policy: settings.policy.clone(),
             at_once,
         });
-        let deliverer: Arc<dyn Handover> = Arc::new(dispatcher.clone());
+        let deliverer: Arc<dyn Deliverer> = Arc::new(dispatcher.clone());
         self.store.deliver_by(Arc::clone(&deliverer));
         let create = CreateEndpoint::new(store(), Arc::clone(&self.keyring), clock(), entropy());
         let edge =
-            Webhooks { create: Arc::new(create), endpoints: store(), log: store(), courier, wake: deliverer };
+            Webhooks { create: Arc::new(create), endpoints: store(), log: store(), courier, deliverer };
         Ok(Delivering { edge, dispatcher })
     }
 

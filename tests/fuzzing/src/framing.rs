@@ -1,6 +1,6 @@
 //! The framing of requests on one connection.
 
-use quipu_http::{Framing, read_framing};
+use quipu_http::fuzzing::{Framing, read_framing};
 
 /// The most bytes that a run tries. What is longer is read in the same way, and a head beyond all bounds is
 /// judged by what has come of it.

@@ -6,7 +6,7 @@ use std::{
     sync::LazyLock,
 };
 
-use quipu_http::{forwarded_client, read_form, read_token};
+use quipu_http::fuzzing::{forwarded_client, judge_query, read_form, read_token};
 use quipu_kernel::{Currency, Network, PaymentId, Secret, Timestamp};
 use quipu_merchants::{Method, Scopes};
 use quipu_payments::{Draft, InvalidDraft};
@@ -23,8 +23,8 @@ static KEYRING: LazyLock<Keyring> = LazyLock::new(|| {
 /// The query string of any list.
 pub(crate) fn query(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let once = quipu_http::judge_query(&text);
-    assert_eq!(once, quipu_http::judge_query(&text), "{text:?} is judged by something else than itself");
+    let once = judge_query(&text);
+    assert_eq!(once, judge_query(&text), "{text:?} is judged by something else than itself");
     once
 }
 

@@ -1,17 +1,18 @@
 //! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a
 //! merchant with many deliveries does not delay one with few.
 //!
-//! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory are
-//! bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]),
-//! of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint can take places
-//! only from other unproven ones, and the dead endpoints of one merchant only a quarter of those.
+//! Merchants take turns, and so do the endpoints of a merchant. Attempts in progress and deliveries in memory
+//! are bounded: in all, for each merchant, for each endpoint ([`EndpointQueue`]), and for unproven endpoints
+//! ([`Pace`]), of each merchant and in all. What is in memory is bounded in number and in bytes. A dead endpoint
+//! can take places only from other unproven ones, and the dead endpoints of one merchant only a quarter of
+//! those.
 
 mod follow;
 
 use std::collections::{HashMap, VecDeque};
 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{EndpointId, Outcome, Owed, Wanted};
+use quipu_webhooks::{EndpointId, Outcome, Owed, Reception, Wanted};
 
 use crate::{
     endpoint_queue::{Ending, EndpointQueue},
@@ -218,9 +219,11 @@ impl Board {
     /// Marks a failure if its endpoint has succeeded since the attempt began, and remembers a success.
     pub(crate) fn compare(&mut self, mut outcome: Outcome) -> Outcome {
         if let Some((_, queue)) = self.queues.get_mut(&outcome.endpoint) {
-            match outcome.failed_at {
-                None => queue.succeeded_at = Some(outcome.ended_at),
-                Some(began) => outcome.overtaken = queue.succeeded_at.is_some_and(|at| began < at),
+            match &mut outcome.reception {
+                Reception::Accepted => queue.succeeded_at = Some(outcome.ended_at),
+                Reception::Failed { began_at, overtaken, .. } => {
+                    *overtaken = queue.succeeded_at.is_some_and(|at| *began_at < at);
+                }
             }
         }
         outcome

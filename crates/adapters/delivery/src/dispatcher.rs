@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
+use quipu_webhooks::{Deliverer, Endpoint, EndpointId, Owed};
 
 use crate::{
     board::Board,
@@ -48,7 +48,7 @@ impl Dispatcher {
     }
 }
 
-impl Handover for Dispatcher {
+impl Deliverer for Dispatcher {
     fn hand_over(&self, deliveries: Vec<Owed>) {
         self.in_hand.take_in(deliveries, Board::take_in);
     }

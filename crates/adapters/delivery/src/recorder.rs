@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use quipu_kernel::MerchantId;
-use quipu_webhooks::{Next, Outcome};
+use quipu_webhooks::Outcome;
 use tokio::{
     sync::mpsc,
     time::{sleep, timeout},
@@ -106,7 +106,7 @@ async fn record(in_hand: &Arc<InHand>, batch: Vec<Outcome>) {
     loop {
         match in_hand.parts.queue.record(batch.clone(), &in_hand.parts.policy).await {
             Ok(()) => {
-                if batch.iter().any(|outcome| matches!(outcome.next, Next::RetryAt(_))) {
+                if batch.iter().any(|outcome| outcome.reception.next_at().is_some()) {
                     in_hand.look.notify_one();
                 }
                 return;

@@ -232,7 +232,6 @@ impl From<AdjustError> for ApiError {
     fn from(error: AdjustError) -> Self {
         let code = match error {
             AdjustError::Store(error) => return error.into(),
-            AdjustError::Zero => return Self::validation("amount", "must not be zero"),
             AdjustError::InsufficientBalance => ErrorCode::InsufficientBalance,
             AdjustError::OutOfRange => ErrorCode::AmountOutOfRange,
             AdjustError::IdempotencyKeyUsed => return AttemptError::InUse.into(),

@@ -19,6 +19,8 @@ mod envelope;
 mod error;
 mod error_code;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guarding;
 mod health;
 mod json;
@@ -58,15 +60,11 @@ mod viewing;
 
 pub use access::Credentials;
 pub use actix_web::dev::Server;
-pub use body::read_json;
-pub use connection::{Framing, read_framing};
 pub use error_code::ErrorCode;
 pub use guarding::sockets_beside_connections;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
 pub use openapi::{Readers, openapi};
-pub use proxies::forwarded_client;
-pub use query::{judge_query, read_form};
 pub use quipu_pages::FrontLink;
 pub use readiness::{Part, Readiness};
 pub use route_table::route_table;
@@ -77,7 +75,6 @@ pub use settings::HttpSettings;
 pub use shape::Family;
 pub use state::{Services, Webhooks};
 pub use stop::Stop;
-pub use tokens::read_token;
 pub use viewing::{
     services::PageServices,
     viewers::{ViewerLimits, Viewers},

@@ -14,29 +14,6 @@ pub(crate) struct Query {
     is_utf8: bool,
 }
 
-/// Reads a query string as lists do, with parameters of every kind; returns whether it is valid for all of
-/// them. For fuzz tests.
-pub fn judge_query(text: &str) -> bool {
-    let Ok(query) = Query::parse(text) else { return false };
-    let mut problems = Problems::new();
-    let p = &mut problems;
-    query.page(p);
-    query.created(p);
-    query.merchant(p);
-    query.text("search", p);
-    query.parsed::<quipu_payments::Status>("status", p);
-    query.parsed_all::<quipu_tickets::Category>("category", p);
-    query.whole_number("customer_id", p);
-    query.into_members();
-    problems.is_empty()
-}
-
-/// Reads the form of a recipient: its members, if all of it is valid. For fuzz tests.
-pub fn read_form(body: &[u8]) -> Option<BTreeMap<String, String>> {
-    let (members, problems) = Query::of_form(body).ok()?.into_members();
-    problems.is_empty().then_some(members)
-}
-
 /// How many times U+FFFD occurs in a text.
 fn replaced(text: &str) -> usize {
     text.matches('\u{fffd}').count()
@@ -59,11 +36,11 @@ impl Query {
     }
 
     /// All parameters by name, and the problems in how they were sent: a member that is sent twice is
-    /// ambiguous.
-    pub(crate) fn into_members(self) -> (BTreeMap<String, String>, Problems) {
+    /// ambiguous. The problems name members as those of `object`.
+    pub(crate) fn into_members_of(self, object: &str) -> (BTreeMap<String, String>, Problems) {
         let (mut members, mut problems) = (BTreeMap::new(), Problems::new());
         for (name, value) in self.parameters {
-            let field = || format!("payout.{name}");
+            let field = || format!("{object}.{name}");
             if !self.is_utf8 && replaced(&value) > 0 {
                 problems.add(&field(), "must be UTF-8");
             }
@@ -224,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_member_of_a_form_is_sent_once_and_in_utf_8() {
-        let members = |text: &str| Query::parse(text).map_err(|_| ()).expect("pairs").into_members();
+        let members =
+            |text: &str| Query::parse(text).map_err(|_| ()).expect("pairs").into_members_of("payout");
         let (sent, problems) = members("bank_account=1&recipient_name=%C3%9A");
         assert_eq!((sent["bank_account"].as_str(), sent["recipient_name"].as_str()), ("1", "Ú"));
         assert!(problems.is_empty());

@@ -17,7 +17,7 @@ use quipu_payments::{
 };
 use quipu_signing::Keyring;
 use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
-use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
+use quipu_webhooks::{Courier, CreateEndpoint, Deliverer, DeliveryLog, Endpoints};
 
 use crate::{
     key_uses::KeyUses,
@@ -44,7 +44,7 @@ pub struct Webhooks {
     /// Sends a test event.
     pub courier: Arc<dyn Courier>,
     /// The deliverer of this process.
-    pub wake: Arc<dyn Handover>,
+    pub deliverer: Arc<dyn Deliverer>,
 }
 
 /// The use cases and ports that handlers call.

@@ -159,13 +159,6 @@ impl Tokens {
     }
 }
 
-/// The subject and the scopes of a bearer token, if one of the keys signed it and it has not expired by `now`.
-/// For fuzz tests.
-pub fn read_token(keyring: &Keyring, token: &str, now: Timestamp) -> Option<(String, String)> {
-    let claims = Tokens::new(keyring, "").verify(token, now).ok()?;
-    Some((claims.sub, claims.scope))
-}
-
 pub(crate) fn invalid() -> ApiError {
     ApiError::refused(ErrorCode::TokenInvalid, "the access token is not valid")
 }

@@ -2,7 +2,6 @@
 
 use diesel::result::{DatabaseErrorKind, Error};
 use quipu_kernel::StoreError;
-use quipu_merchants::DirectoryError;
 
 use crate::file_trouble::FileTrouble;
 
@@ -46,9 +45,12 @@ pub(crate) enum Fault {
     /// The database refused or failed.
     #[error(transparent)]
     Database(#[from] Error),
-    /// A row cannot be parsed.
+    /// A row is not as it must be; the text names it and says what is wrong.
     #[error("{0}")]
     Corrupt(String),
+    /// A mistake in this program: it asks its engine for what that does not do.
+    #[error("a mistake in this program: {0}")]
+    Mistaken(String),
     /// No connection could be made.
     #[error("no connection: {0}")]
     Unconnected(String),
@@ -102,7 +104,9 @@ impl Fault {
     /// to do with the connection.
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
-            Self::Overtaken | Self::Moved | Self::Corrupt(_) | Self::AwaitsStandby => true,
+            Self::Overtaken | Self::Moved | Self::Corrupt(_) | Self::Mistaken(_) | Self::AwaitsStandby => {
+                true
+            }
             Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
             _ => false,
         }
@@ -227,13 +231,55 @@ impl Trouble for Fault {
     }
 }
 
-impl Trouble for DirectoryError {
+/// Why a transaction was given up that a rule may refuse.
+#[derive(Debug)]
+pub(crate) enum Refused<E> {
+    /// A rule refuses it.
+    Rule(E),
+    /// It failed.
+    Fault(Fault),
+}
+
+impl<E> Trouble for Refused<E> {
     fn fault(&self) -> Option<&Fault> {
         match self {
-            // What exactly it was is not known any more, so the worst is assumed.
-            Self::Store(_) => Some(&Fault::Silent),
-            _ => None,
+            Self::Rule(_) => None,
+            Self::Fault(fault) => Some(fault),
         }
+    }
+}
+
+impl<E> LeavesOpen for Refused<E> {
+    fn leaves_open(&self) -> bool {
+        matches!(self, Self::Fault(fault) if fault.leaves_open())
+    }
+}
+
+impl<E: From<StoreError>> Refused<E> {
+    /// The error that the domain gets.
+    pub(crate) fn into_error(self) -> E {
+        match self {
+            Self::Rule(error) => error,
+            Self::Fault(fault) => StoreError::from(fault).into(),
+        }
+    }
+}
+
+impl<E> From<Fault> for Refused<E> {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl<E> From<StoreError> for Refused<E> {
+    fn from(error: StoreError) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+impl<E> From<Error> for Refused<E> {
+    fn from(error: Error) -> Self {
+        Self::Fault(error.into())
     }
 }
 
@@ -250,7 +296,7 @@ impl Fault {
             Self::Overloaded => StoreError::Overloaded,
             Self::Shared(error) => error.clone(),
             Self::OutcomeUnknown(_) => StoreError::OutcomeUnknown(self.to_string()),
-            Self::Corrupt(_) => StoreError::Failed(self.to_string()),
+            Self::Corrupt(_) | Self::Mistaken(_) => StoreError::Failed(self.to_string()),
             other => StoreError::Unavailable(other.to_string()),
         }
     }
@@ -262,8 +308,22 @@ impl From<Fault> for StoreError {
     }
 }
 
-impl From<Fault> for DirectoryError {
-    fn from(fault: Fault) -> Self {
-        Self::Store(fault.into())
+#[cfg(test)]
+mod tests {
+    use quipu_webhooks::EndpointError;
+
+    use super::*;
+
+    #[test]
+    fn a_broken_constraint_costs_no_connection_though_a_rule_might_have_refused_as_well() {
+        let broken = Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new("taken".to_owned()));
+        let refused = Refused::<EndpointError>::from(broken);
+        assert!(refused.fault().is_some_and(Fault::spares_the_connection));
+        assert!(matches!(refused.into_error(), EndpointError::Store(StoreError::Unavailable(_))));
+        let by_rule = Refused::Rule(EndpointError::LimitReached);
+        assert!(by_rule.fault().is_none() && !by_rule.leaves_open());
+        assert!(matches!(by_rule.into_error(), EndpointError::LimitReached));
+        let in_doubt = StoreError::OutcomeUnknown("no answer".to_owned());
+        assert!(Refused::<EndpointError>::from(in_doubt).leaves_open());
     }
 }

@@ -17,7 +17,7 @@ use diesel_async::SimpleAsyncConnection as _;
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Listener, News, NewsItem, Queue};
 use quipu_kernel::Timestamp;
-use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
+use quipu_webhooks::{Deliverer, Endpoint, EndpointId, Owed};
 use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
 use crate::{
@@ -49,7 +49,7 @@ pub(crate) struct Hub {
     batches: broadcast::Sender<Arc<News>>,
     bells: Vec<Bell>,
     hints: Hints,
-    deliverer: OnceLock<Arc<dyn Handover>>,
+    deliverer: OnceLock<Arc<dyn Deliverer>>,
     unlearnt: Unlearnt,
     made: Instant,
     /// The number of milliseconds after `made` until which another node counts as present. Until the nodes have been counted
@@ -86,7 +86,7 @@ impl Hub {
     }
 
     /// Hands the deliveries of this node's commits to `deliverer` from now on.
-    pub(crate) fn deliver_by(&self, deliverer: Arc<dyn Handover>) {
+    pub(crate) fn deliver_by(&self, deliverer: Arc<dyn Deliverer>) {
         // There is one dispatcher in a process.
         let _first = self.deliverer.set(deliverer);
     }

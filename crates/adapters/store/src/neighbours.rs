@@ -41,6 +41,8 @@ pub(crate) async fn hear(engine: Weak<Engine>, hub: Arc<Hub>) {
 fn version_of(conn: &mut Connection) -> Result<i64, Fault> {
     match conn {
         Connection::Sqlite(conn) => Ok(DataVersion.get_result(conn)?),
-        Connection::Postgres(_) => Err(Fault::Corrupt("a server tells of its commits by itself".to_owned())),
+        Connection::Postgres(_) => {
+            Err(Fault::Mistaken("a server is asked for the version of a file".to_owned()))
+        }
     }
 }

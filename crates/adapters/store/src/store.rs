@@ -108,7 +108,7 @@ impl Store {
 
     /// Hands the deliveries of this node's commits to `deliverer` from now on. Before, and in a process that
     /// delivers nothing, they wait until a node claims them.
-    pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Handover>) {
+    pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Deliverer>) {
         self.inner.hub.deliver_by(deliverer);
     }
 

@@ -39,7 +39,7 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
         json!({ "environment": environment, "currency": currency, "amount": amount, "reason": reason });
     let adjustment = Adjustment::parse(id, &body).map_err(session::explained)?;
     session::existing(foundation, id).await?;
-    let tenant = adjustment.tenant;
+    let tenant = adjustment.tenant();
     let words = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]).to_string();
     let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Adjust(id), &key, &words)?;
     let mut answer = match keyed.repeated().await? {
@@ -55,7 +55,7 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
 }
 
 async fn make(foundation: &Foundation, adjustment: &Adjustment, keyed: &KeyedDecision<'_>) -> Result<Value> {
-    let Adjustment { tenant, currency, amount, reason } = adjustment;
+    let (tenant, currency, amount) = (adjustment.tenant(), adjustment.currency(), adjustment.amount());
     let answer = json!({
         "merchant_id": tenant.merchant(),
         "environment": tenant.environment(),
@@ -64,8 +64,8 @@ async fn make(foundation: &Foundation, adjustment: &Adjustment, keyed: &KeyedDec
         "idempotency_key": keyed.key.as_str(),
     });
     let onboarding = foundation.onboarding();
-    let audit = onboarding.audit_of_adjustment(*tenant, *currency, *amount, reason, Actor::shell());
-    let record = Some(keyed.keeps(&answer));
-    let made = foundation.adjust().run(*tenant, *currency, *amount, audit, record).await;
+    let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), Actor::shell());
+    let recorded = (audit, Some(keyed.keeps(&answer)));
+    let made = foundation.adjust().run(adjustment, recorded).await;
     keyed.outcome(made.map(|()| answer)).await
 }

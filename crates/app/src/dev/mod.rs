@@ -5,14 +5,16 @@
 mod lines;
 mod page;
 
-use anyhow::{Context, Result};
-use quipu_kernel::{Currency, Environment, MerchantId, Minor, Tenant};
+use anyhow::{Context, Result, anyhow};
+use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
 use quipu_merchants::{
     Actor, ApiVersion, CallerBook as _, HmacCredential, KeyEnvelope, MerchantStatus, NewApiKey, NewMerchant,
     NewOperator, RateLimits, ReturnUrls, Role, Scopes,
 };
+use quipu_payments::Adjustment;
 use quipu_signing::{ApiKey, OperatorToken};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{data_folder::DataFolder, wire::Foundation};
 
@@ -148,9 +150,14 @@ async fn merchant(foundation: &Foundation, name: &str, api_version: ApiVersion) 
 }
 
 async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Result<()> {
-    let amount = Minor::new(FUNDS)?;
-    let audit = foundation.onboarding().audit_of_adjustment(tenant, currency, amount, "demo", actor());
-    Ok(foundation.adjust().run(tenant, currency, amount, audit, None).await?)
+    let order = json!({
+        "environment": tenant.environment(), "currency": currency, "amount": FUNDS, "reason": "demo",
+    });
+    let adjustment = Adjustment::parse(tenant.merchant(), &order);
+    let adjustment = adjustment.map_err(|problems| anyhow!(problems.into_messages().join("\n")))?;
+    let (amount, reason) = (adjustment.amount(), adjustment.reason());
+    let audit = foundation.onboarding().audit_of_adjustment(tenant, currency, amount, reason, actor());
+    Ok(foundation.adjust().run(&adjustment, (audit, None)).await?)
 }
 
 fn actor() -> Actor {

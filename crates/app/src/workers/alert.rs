@@ -1,13 +1,12 @@
 //! Raises alerts about `redirectpay` deposits that stay unresolved: a warning in the log, and a count.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use futures_util::future::join_all;
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
-use quipu_kernel::{Clock, StoreError};
+use quipu_kernel::Clock;
 use quipu_payments::RaiseAlert;
 
-use super::rounds::{Found, LEASE, PATIENCE, Rounds};
+use super::rounds::{PATIENCE, Rounds};
 use crate::{metrics::ALERTS, stop_signal::StopSignal};
 
 /// The most checks that are claimed at once.
@@ -22,29 +21,15 @@ pub(crate) struct Alert {
 
 impl Alert {
     /// Works until it is told to stop, then finishes what it has claimed.
-    pub(crate) async fn run(self, mut stop: StopSignal) {
-        let mut rounds = Rounds::of(&self.queue, Queue::REDIRECTPAY_ALERT, &self.clock);
-        while !stop.is_given() {
-            let made = self.round(&rounds).await;
-            rounds.rest(made, &mut stop).await;
-        }
-    }
-
-    /// Makes the due checks, and answers how long there is nothing to do.
-    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreError> {
-        match rounds.claim(LEASE, AT_ONCE).await? {
-            Found::Nothing(pause) => Ok(pause),
-            Found::Work(claimed) => {
-                join_all(claimed.iter().map(|work| self.attend(work))).await;
-                Ok(Duration::ZERO)
-            }
-        }
+    pub(crate) async fn run(self, stop: StopSignal) {
+        let rounds = Rounds::of(&self.queue, Queue::REDIRECTPAY_ALERT, &self.clock);
+        rounds.attend(AT_ONCE, stop, |work| self.attend(work)).await;
     }
 
     /// Checks one payment. If that fails, it is due again when its lease ends, and delays no other.
-    async fn attend(&self, work: &WorkInHand) {
+    async fn attend(&self, work: WorkInHand) {
         let subject = &work.subject;
-        match tokio::time::timeout(PATIENCE, self.use_case.attend(work)).await {
+        match tokio::time::timeout(PATIENCE, self.use_case.attend(&work)).await {
             Ok(Ok(Some(alert))) => {
                 metrics::counter!(ALERTS).increment(1);
                 tracing::warn!(

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::UsedKeys;
 use quipu_kernel::Clock;
 
+use super::rounds::delete_old;
 use crate::stop_signal::StopSignal;
 
 /// The time between two rounds.
@@ -20,18 +21,8 @@ pub(crate) struct ExpiredKeys {
 
 impl ExpiredKeys {
     /// Works until it is told to stop.
-    pub(crate) async fn run(self, mut stop: StopSignal) {
-        while !stop.is_given() {
-            let more = match self.keys.delete_expired(self.clock.now(), AT_ONCE).await {
-                Ok(dropped) => dropped >= u64::from(AT_ONCE),
-                Err(error) => {
-                    tracing::warn!(%error, "expired nonces and answers were not dropped");
-                    false
-                }
-            };
-            if !more {
-                let _ = tokio::time::timeout(PAUSE, stop.given()).await;
-            }
-        }
+    pub(crate) async fn run(self, stop: StopSignal) {
+        let delete = || self.keys.delete_expired(self.clock.now(), AT_ONCE);
+        delete_old("expired nonces and answers", (AT_ONCE, PAUSE), stop, delete).await;
     }
 }

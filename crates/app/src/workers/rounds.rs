@@ -1,7 +1,9 @@
-//! The rounds of a worker that does the due work of one queue: how it claims work, and how long it rests.
+//! The rounds of a worker that does the due work of one queue: how it claims work, and how long it rests. The rounds
+//! of a worker that deletes what is old.
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
 use quipu_kernel::{Clock, StoreError};
 use tokio::time::timeout;
@@ -43,6 +45,35 @@ impl Rounds {
         Self { queue: Arc::clone(queue), kind, clock: Arc::clone(clock), failures: 0 }
     }
 
+    /// Has due work attended to until it is told to stop, at most `at_once` pieces together. What is claimed by then
+    /// is finished.
+    pub(super) async fn attend<F: Future<Output = ()>>(
+        mut self,
+        at_once: u32,
+        mut stop: StopSignal,
+        attend: impl Fn(WorkInHand) -> F,
+    ) {
+        while !stop.is_given() {
+            let made = self.round(at_once, &attend).await;
+            self.rest(made, &mut stop).await;
+        }
+    }
+
+    /// Has the due work attended to, and answers how long there is nothing to do.
+    async fn round<F: Future<Output = ()>>(
+        &self,
+        at_once: u32,
+        attend: impl Fn(WorkInHand) -> F,
+    ) -> Result<Duration, StoreError> {
+        match self.claim(LEASE, at_once).await? {
+            Found::Nothing(pause) => Ok(pause),
+            Found::Work(claimed) => {
+                join_all(claimed.into_iter().map(attend)).await;
+                Ok(Duration::ZERO)
+            }
+        }
+    }
+
     /// Claims at most `limit` pieces of due work for the time of `lease`. It counts from the beginning of this call,
     /// however long the claim waits for its turn.
     pub(super) async fn claim(&self, lease: Duration, limit: u32) -> Result<Found, StoreError> {
@@ -76,6 +107,28 @@ impl Rounds {
                 let _ = timeout(back_off(self.failures), stop.given()).await;
                 self.failures += 1;
             }
+        }
+    }
+}
+
+/// Has `what` deleted until it is told to stop. `delete` deletes at most `at_once` rows and answers how many they
+/// were. If they were as many, there may be more, and no pause follows.
+pub(super) async fn delete_old<F: Future<Output = Result<u64, StoreError>>>(
+    what: &str,
+    (at_once, pause): (u32, Duration),
+    mut stop: StopSignal,
+    delete: impl Fn() -> F,
+) {
+    while !stop.is_given() {
+        let more = match delete().await {
+            Ok(deleted) => deleted >= u64::from(at_once),
+            Err(error) => {
+                tracing::warn!(%error, "{what} were not dropped");
+                false
+            }
+        };
+        if !more {
+            let _ = timeout(pause, stop.given()).await;
         }
     }
 }
@@ -152,5 +205,48 @@ mod tests {
             rounds.rest(round, &mut stop).await;
             assert_eq!(begun.elapsed(), Duration::ZERO);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn as_many_as_may_be_deleted_at_once_are_followed_by_the_rest_and_the_rest_by_a_pause() {
+        let (told, receiver) = watch::channel(false);
+        let (begun, calls) = (Instant::now(), std::cell::RefCell::new(Vec::new()));
+        let delete = async || {
+            calls.borrow_mut().push(begun.elapsed().as_secs());
+            match calls.borrow().len() {
+                1 => Ok(5),
+                2 => Ok(4),
+                3 => Err(StoreError::Overloaded),
+                _ => {
+                    told.send_replace(true);
+                    Ok(5)
+                }
+            }
+        };
+        delete_old("rows", (5, Duration::from_mins(1)), StopSignal::heard_by(receiver), delete).await;
+        assert_eq!(*calls.borrow(), [0, 0, 60, 120]);
+    }
+
+    #[tokio::test]
+    async fn all_that_is_due_is_attended_to_a_few_pieces_at_a_time() {
+        let (told, receiver) = watch::channel(false);
+        let store = Memory::default();
+        for number in 0..5 {
+            add(&store, &format!("{number}"), NOON).await;
+        }
+        let (busy, attended) = (std::cell::Cell::new(0), std::cell::RefCell::new(Vec::new()));
+        let attend = async |work: WorkInHand| {
+            busy.set(busy.get() + 1);
+            tokio::task::yield_now().await;
+            attended.borrow_mut().push((work.subject.clone(), busy.get()));
+            if attended.borrow().len() == 5 {
+                told.send_replace(true);
+            }
+            tokio::task::yield_now().await;
+            busy.set(busy.get() - 1);
+        };
+        rounds(&store).attend(2, StopSignal::heard_by(receiver), attend).await;
+        let together: Vec<_> = attended.borrow().iter().map(|(_, busy)| *busy).collect();
+        assert_eq!(together, [2, 2, 2, 2, 1]);
     }
 }

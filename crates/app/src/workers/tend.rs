@@ -1,13 +1,12 @@
 //! Does the due work on tickets: resolved ones close, thumbnails are made, unused uploads are deleted.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use futures_util::future::join_all;
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
-use quipu_kernel::{Clock, StoreError};
+use quipu_kernel::Clock;
 use quipu_tickets::TicketOffice;
 
-use super::rounds::{Found, LEASE, PATIENCE, Rounds};
+use super::rounds::{PATIENCE, Rounds};
 use crate::stop_signal::StopSignal;
 
 /// The most pieces of work that are claimed and done at once. Thumbnails are made one at a time in any case.
@@ -23,29 +22,15 @@ pub(crate) struct Tend {
 
 impl Tend {
     /// Works until it is told to stop, then finishes what it has claimed.
-    pub(crate) async fn run(self, mut stop: StopSignal) {
-        let mut rounds = Rounds::of(&self.queue, self.kind, &self.clock);
-        while !stop.is_given() {
-            let made = self.round(&rounds).await;
-            rounds.rest(made, &mut stop).await;
-        }
-    }
-
-    /// Does the due work, and answers how long there is nothing to do.
-    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreError> {
+    pub(crate) async fn run(self, stop: StopSignal) {
         let at_once = if self.kind == Queue::THUMBNAILS { 1 } else { AT_ONCE };
-        match rounds.claim(LEASE, at_once).await? {
-            Found::Nothing(pause) => Ok(pause),
-            Found::Work(claimed) => {
-                join_all(claimed.iter().map(|work| self.attend(work))).await;
-                Ok(Duration::ZERO)
-            }
-        }
+        let rounds = Rounds::of(&self.queue, self.kind, &self.clock);
+        rounds.attend(at_once, stop, |work| self.attend(work)).await;
     }
 
-    async fn attend(&self, work: &WorkInHand) {
+    async fn attend(&self, work: WorkInHand) {
         let (queue, subject) = (work.queue.0, &work.subject);
-        match tokio::time::timeout(PATIENCE, Box::pin(self.office.attend(work))).await {
+        match tokio::time::timeout(PATIENCE, Box::pin(self.office.attend(&work))).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(queue, subject, %error, "work on a ticket was not done"),
             Err(_) => tracing::warn!(queue, subject, "work on a ticket took too long"),

@@ -141,15 +141,25 @@ pub enum AdjustError {
     /// A balance would go beyond 2^53 − 1 minor units.
     #[error("a balance would go beyond 2^53 - 1 minor units")]
     OutOfRange,
-    /// An adjustment by nothing.
-    #[error("an adjustment must not be zero")]
-    Zero,
     /// An answer was kept under the key meanwhile; look it up.
     #[error("the idempotency key has been used meanwhile")]
     IdempotencyKeyUsed,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<CommitError> for AdjustError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds)) => {
+                Self::InsufficientBalance
+            }
+            CommitError::Refused(Refusal::Posting(PostingError::OutOfRange)) => Self::OutOfRange,
+            CommitError::Refused(Refusal::IdempotencyKeyUsed) => Self::IdempotencyKeyUsed,
+            error => Self::Store(error.into()),
+        }
+    }
 }
 
 /// Why the due work on a payment was not done. It stays due.

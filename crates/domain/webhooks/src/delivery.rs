@@ -2,27 +2,14 @@
 
 use std::sync::Arc;
 
-use quipu_kernel::{EventId, Tenant, Timestamp, wire_names};
+use quipu_kernel::{EventId, Tenant, Timestamp};
 
 use crate::{
     attempt::{Attempt, Attempted},
-    endpoint::{Enablement, Endpoint, EndpointId},
+    endpoint::{Enablement, Endpoint},
+    outcome::{Outcome, Reception},
     schedule::{RetryPolicy, Spread},
-    target::TargetUrl,
 };
-
-wire_names! {
-    /// The status of a delivery.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    pub enum DeliveryStatus {
-        /// It has not succeeded, and there will be another attempt.
-        Pending = "pending",
-        /// The receiver has accepted it.
-        Delivered = "delivered",
-        /// There are no more attempts, unless the merchant asks for a retry.
-        Failed = "failed",
-    }
-}
 
 /// Why a delivery failed before its attempts were used up.
 pub const ENDPOINT_DISABLED: &str = "endpoint disabled";
@@ -78,15 +65,19 @@ impl Owed {
     pub fn after(&self, attempted: &Attempted, policy: &RetryPolicy, spread: Spread) -> Outcome {
         let number = self.attempts.last().map_or(1, |last| last.number.saturating_add(1));
         let ended_at = attempted.started_at.plus(attempted.duration);
-        let gone = attempted.is_gone();
-        let next = if attempted.is_success() {
-            Next::Delivered
+        let reception = if attempted.is_success() {
+            Reception::Accepted
         } else {
             let wait = policy.wait(self.step, attempted.retry_after(), spread);
-            wait.map_or(Next::Failed, |wait| Next::RetryAt(ended_at.plus(wait)))
+            Reception::Failed {
+                began_at: attempted.started_at,
+                gone: attempted.is_gone(),
+                overtaken: false,
+                next_at: wait.map(|wait| ended_at.plus(wait)),
+            }
         };
-        // Where the receiver is gone, there is another one only if its endpoint has moved meanwhile.
-        let due = if let (Next::RetryAt(at), false) = (next, gone) { Some(at) } else { None };
+        // A receiver that is gone gets another attempt only if its endpoint has moved.
+        let due = reception.next_at().filter(|_| !attempted.is_gone());
         let mut attempts = self.attempts.clone();
         attempts.push(Attempt::of(number, attempted, due));
         let beyond = attempts.len().saturating_sub(MOST_ATTEMPTS_KEPT);
@@ -99,11 +90,8 @@ impl Owed {
             due_at: self.due_at,
             attempts,
             step: self.step.saturating_add(1),
-            next,
+            reception,
             ended_at,
-            gone,
-            overtaken: false,
-            failed_at: (!attempted.is_success()).then_some(attempted.started_at),
         }
     }
 }
@@ -112,64 +100,6 @@ impl Owed {
 /// asked for, and longer schedules, make more.
 const MOST_ATTEMPTS_KEPT: usize = 20;
 
-/// What happens to a delivery next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Nothing: the receiver has accepted it.
-    Delivered,
-    /// There is another attempt at this time.
-    RetryAt(Timestamp),
-    /// Nothing: the retry schedule is used up.
-    Failed,
-}
-
-/// An attempt and its consequences for the delivery, to be recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// The tenant that owns the delivery.
-    pub tenant: Tenant,
-    /// The endpoint of the delivery.
-    pub endpoint: EndpointId,
-    /// The URL that the attempt went to.
-    pub address: TargetUrl,
-    /// The event of the delivery.
-    pub event_id: EventId,
-    /// When the attempt was due. A retry that is asked for is due at another time, which tells an outcome of
-    /// the round before from one of its own round.
-    pub due_at: Timestamp,
-    /// All stored attempts, this one last.
-    pub attempts: Vec<Attempt>,
-    /// The number of attempts in this round.
-    pub step: u32,
-    /// What happens to the delivery next.
-    pub next: Next,
-    /// When the attempt ended (UTC).
-    pub ended_at: Timestamp,
-    /// Whether the receiver wants no more deliveries. The delivery stays pending until its endpoint is
-    /// disabled; if the endpoint has another URL by now, the delivery is attempted there.
-    pub gone: bool,
-    /// Whether another attempt to the endpoint has succeeded since this one began.
-    pub overtaken: bool,
-    /// When the attempt began, if it failed (UTC).
-    pub failed_at: Option<Timestamp>,
-}
-
-impl Outcome {
-    /// The bytes of memory that its attempts take, about.
-    pub fn bytes(&self) -> usize {
-        self.attempts.iter().map(Attempt::bytes).sum()
-    }
-
-    /// The status of the delivery after the attempt.
-    pub const fn status(&self) -> DeliveryStatus {
-        match self.next {
-            Next::Delivered => DeliveryStatus::Delivered,
-            Next::RetryAt(_) => DeliveryStatus::Pending,
-            Next::Failed => DeliveryStatus::Failed,
-        }
-    }
-}
-
 impl Endpoint {
     /// Updates the endpoint after an attempt; answers whether that changed it. A success ends a period of
     /// failures. An endpoint whose receiver is gone, or has failed for too long, is disabled. An attempt to a
@@ -177,14 +107,17 @@ impl Endpoint {
     pub fn note(&mut self, outcome: &Outcome, policy: &RetryPolicy) -> bool {
         let before = (self.failing_since, self.is_enabled());
         if outcome.address == self.url {
-            match outcome.failed_at {
-                None => self.failing_since = None,
-                Some(_) if outcome.overtaken => {}
-                Some(at) => self.note_failure(at),
-            }
-            if outcome.gone {
-                let reason = "the receiver answered 410 Gone".to_owned();
-                self.disable(Some(reason), outcome.ended_at);
+            match outcome.reception {
+                Reception::Accepted => self.failing_since = None,
+                Reception::Failed { began_at, gone, overtaken, .. } => {
+                    if !overtaken {
+                        self.note_failure(began_at);
+                    }
+                    if gone {
+                        let reason = "the receiver answered 410 Gone".to_owned();
+                        self.disable(Some(reason), outcome.ended_at);
+                    }
+                }
             }
         }
         self.disable_if_failing(outcome.ended_at, policy);
@@ -222,6 +155,8 @@ mod tests {
         attempt::{Begun, Response, SendProblem},
         endpoint::Source,
         samples::{NOON, endpoint, owed},
+        status::DeliveryStatus,
+        target::TargetUrl,
     };
 
     fn attempted(result: Result<Response, (SendProblem, Option<Begun>)>) -> Attempted {
@@ -246,27 +181,26 @@ mod tests {
 
     #[test]
     fn each_result_has_its_consequence() {
-        let retry = Next::RetryAt(NOON.plus(Duration::from_millis(5_250)));
-        for (attempted, next, gone) in [
-            (answered(200), Next::Delivered, false),
-            (answered(204), Next::Delivered, false),
-            (answered(301), retry, false),
-            (answered(400), retry, false),
-            (answered(404), retry, false),
-            (answered(410), retry, true),
-            (answered(500), retry, false),
-            (timed_out(), retry, false),
-            (broken_off(200, None), retry, false),
-            (broken_off(410, None), retry, true),
-            (
-                broken_off(503, Some(Duration::from_secs(8))),
-                Next::RetryAt(NOON.plus(Duration::from_millis(8_250))),
-                false,
-            ),
+        let failed = |gone, wait: u64| Reception::Failed {
+            began_at: NOON,
+            gone,
+            overtaken: false,
+            next_at: Some(NOON.plus(Duration::from_millis(250 + wait))),
+        };
+        for (attempted, reception) in [
+            (answered(200), Reception::Accepted),
+            (answered(204), Reception::Accepted),
+            (answered(301), failed(false, 5_000)),
+            (answered(400), failed(false, 5_000)),
+            (answered(404), failed(false, 5_000)),
+            (answered(410), failed(true, 5_000)),
+            (answered(500), failed(false, 5_000)),
+            (timed_out(), failed(false, 5_000)),
+            (broken_off(200, None), failed(false, 5_000)),
+            (broken_off(410, None), failed(true, 5_000)),
+            (broken_off(503, Some(Duration::from_secs(8))), failed(false, 8_000)),
         ] {
-            let outcome = after(&attempted);
-            assert_eq!((outcome.next, outcome.gone), (next, gone), "{attempted:?}");
-            assert_eq!(outcome.failed_at.is_some(), next != Next::Delivered);
+            assert_eq!(after(&attempted).reception, reception, "{attempted:?}");
         }
     }
 
@@ -341,9 +275,13 @@ mod tests {
     #[test]
     fn a_failure_that_began_before_a_success_begins_no_time_of_failing() {
         let mut endpoint = endpoint(Source::Admin);
-        let overtaken = Outcome { overtaken: true, ..after(&answered(500)) };
-        assert!(!endpoint.note(&overtaken, &RetryPolicy::default()));
-        assert!(endpoint.note(&Outcome { overtaken: false, ..overtaken }, &RetryPolicy::default()));
+        let mut outcome = after(&answered(500));
+        let of_its_own = outcome.clone();
+        if let Reception::Failed { overtaken, .. } = &mut outcome.reception {
+            *overtaken = true;
+        }
+        assert!(!endpoint.note(&outcome, &RetryPolicy::default()));
+        assert!(endpoint.note(&of_its_own, &RetryPolicy::default()));
     }
 
     #[test]

@@ -8,27 +8,31 @@ mod error;
 mod event;
 mod manage;
 mod name;
+mod outcome;
 mod ports;
 mod sample;
 #[cfg(test)]
 mod samples;
 mod schedule;
 mod signer;
+mod status;
 mod target;
 
 pub use attempt::{Attempt, Attempted, Begun, Response, SendProblem};
-pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
+pub use delivery::{ENDPOINT_DISABLED, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
 pub use endpoint::{Enablement, Endpoint, EndpointChange, EndpointId, EndpointView, Source};
 pub use error::EndpointError;
 pub use event::{Event, EventStatus, NamedTarget};
 pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
+pub use outcome::{Outcome, Reception};
 pub use ports::{
-    Courier, DeliveryLog, DeliveryQueue, Endpoints, Handover, LogFilter, LoggedEvent, RetrySelection,
+    Courier, Deliverer, DeliveryLog, DeliveryQueue, Endpoints, LogFilter, LoggedEvent, RetrySelection,
     Waiting, Wanted,
 };
 pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};
 pub use signer::{NoSecret, Signer};
+pub use status::DeliveryStatus;
 pub use target::TargetUrl;

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use crate::{
     attempt::{Attempt, Attempted},
-    delivery::{DeliveryStatus, Outcome, Owed},
+    delivery::Owed,
     endpoint::{Endpoint, EndpointChange, EndpointId, Source},
     error::EndpointError,
     name::EventName,
+    outcome::Outcome,
     schedule::RetryPolicy,
+    status::DeliveryStatus,
 };
 
 /// The endpoints of merchants. A change is seen by every read of this node that begins after the change was
@@ -114,8 +116,8 @@ pub trait DeliveryLog: Send + Sync {
     ) -> Result<u64, StoreError>;
 }
 
-/// Receives the deliveries that commits of this node make.
-pub trait Handover: Send + Sync {
+/// The deliverer of a node. It receives the deliveries that commits of this node make.
+pub trait Deliverer: Send + Sync {
     /// Takes over deliveries that this node has in hand already. It must be quick, and is called on a
     /// runtime.
     fn hand_over(&self, deliveries: Vec<Owed>);

@@ -14,7 +14,7 @@ use quipu_kernel::{EventId, StoreError, Tenant, Timestamp};
 use quipu_merchants::Period;
 use quipu_webhooks::{
     Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointError, EndpointId, Event, EventName,
-    LoggedEvent, NamedTarget, Next, Outcome, Owed, Source,
+    LoggedEvent, NamedTarget, Outcome, Owed, Source,
 };
 
 /// A node, by its number.
@@ -78,7 +78,7 @@ impl Delivery {
     /// It stands as an attempt left it, in nobody's hands.
     fn record(&mut self, outcome: &Outcome) {
         self.status = outcome.status();
-        self.due_at = if let Next::RetryAt(at) = outcome.next { Some(at) } else { None };
+        self.due_at = outcome.reception.next_at();
         self.node = None;
         self.step = outcome.step;
         self.attempts.clone_from(&outcome.attempts);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, WorkInHand};
 use quipu_kernel::{
-    Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, StoreError, Tenant, Timestamp,
+    Amount, Clock as _, Currency, Environment, MerchantId, PaymentId, StoreError, Tenant, Timestamp,
 };
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
+    AdjustBalance, AdjustError, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
     CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision, Payment,
     ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
     RefusalForm, Resolution, ResolveReceipt, SettlePayment,
@@ -247,10 +247,13 @@ impl Node {
             answer: KeptAnswer::Given(Answer { status: 200, body: String::new() }),
             expires_at: self.now().plus(std::time::Duration::from_hours(24 * 365)),
         };
-        let Ok(amount) = Minor::new(units) else { return Call::Done };
+        let body = json!({
+            "environment": tenant.environment(), "currency": currency, "amount": units, "reason": "a correction",
+        });
+        let Ok(adjustment) = Adjustment::parse(tenant.merchant(), &body) else { return Call::Done };
         let line = self.line("balance.adjust", format!("adjustment/{number}"));
         let known = (tenant, currency, units);
-        match self.adjust.run(tenant, currency, amount, line, Some(record)).await {
+        match self.adjust.run(&adjustment, (line, Some(record))).await {
             Ok(()) | Err(AdjustError::IdempotencyKeyUsed) => {
                 self.around.book.open().adjusted.insert(number, known);
             }

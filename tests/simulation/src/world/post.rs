@@ -7,7 +7,7 @@ use std::{
 
 use quipu_kernel::{EventId, Tenant, Timestamp};
 use quipu_webhooks::{
-    Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Event, EventName, Next, Outcome, Owed,
+    Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Event, EventName, Outcome, Owed,
     RetryPolicy, Source, TargetUrl,
 };
 
@@ -173,7 +173,7 @@ impl Letters {
         letter.attempts.clone_from(&outcome.attempts);
         letter.step = outcome.step;
         letter.status = outcome.status();
-        if let Next::RetryAt(at) = outcome.next {
+        if let Some(at) = outcome.reception.next_at() {
             letter.due = at;
         }
         let Some(mut endpoint) = self.endpoints.get(&outcome.endpoint).cloned() else { return };

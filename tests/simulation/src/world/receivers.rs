@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::Clock as _;
-use quipu_webhooks::{Attempted, DeliveryStatus, Next, Owed, Response, RetryPolicy, SendProblem, Spread};
+use quipu_webhooks::{
+    Attempted, DeliveryStatus, Owed, Reception, Response, RetryPolicy, SendProblem, Spread,
+};
 
 use super::{engine::Doing, fault::Fault, node::Node};
 use crate::turns::give_way;
@@ -26,7 +28,7 @@ pub(super) fn round(node: Arc<Node>, deaf: bool) -> Doing {
             if node.around.fault == Some(Fault::FailureIsDelivery)
                 && outcome.status() != DeliveryStatus::Delivered
             {
-                outcome.next = Next::Delivered;
+                outcome.reception = Reception::Accepted;
             }
             post().record(&outcome, turn, &policy);
             give_way().await;

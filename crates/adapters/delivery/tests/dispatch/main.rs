@@ -9,7 +9,7 @@ use std::{
 };
 
 use quipu_kernel::{Clock as _, Environment, MerchantId, Tenant};
-use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Handover as _, Owed, TargetUrl};
+use quipu_webhooks::{Deliverer as _, DeliveryStatus, Endpoint, EndpointId, Owed, TargetUrl};
 
 use crate::world::{TIRED_AFTER, World};
 

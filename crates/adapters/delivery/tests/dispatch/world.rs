@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use quipu_delivery::{Dispatcher, MOST_AT_ONCE, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
-    Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
-    Next, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
+    Attempted, Begun, Courier, Deliverer, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
+    Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -160,7 +160,7 @@ impl DeliveryQueue for Queue {
             row.held = false;
             row.status = outcome.status();
             row.owed.step = outcome.step;
-            if let Next::RetryAt(at) = outcome.next {
+            if let Some(at) = outcome.reception.next_at() {
                 row.owed.due_at = at;
             }
             row.owed.attempts = outcome.attempts;

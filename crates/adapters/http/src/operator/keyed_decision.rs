@@ -3,7 +3,9 @@
 
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::Tenant;
-use quipu_payments::{Answered, DecideError, StaffAction, StaffAttempt, StaffCall};
+use quipu_payments::{
+    AdjustError, Answered, AttemptError, DecideError, StaffAction, StaffAttempt, StaffCall,
+};
 use serde_json::{Value, json};
 
 use super::keyed_call;
@@ -21,8 +23,8 @@ pub(super) struct KeyedDecision<'a> {
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// Begins a decision about a payment or receipt of `tenant`. The inner `Err` is the answer of an earlier
-    /// attempt under this key.
+    /// Begins a decision about `tenant`. The inner `Err` is the answer of an earlier attempt under this key. A
+    /// used key with another body is refused even if that body is invalid.
     pub(super) async fn begin(
         call: &'a Call,
         staff: &AuthenticatedOperator,
@@ -46,32 +48,55 @@ impl<'a> KeyedDecision<'a> {
         self.keyed.as_ref().map(|keyed| keyed.record(answer(data)))
     }
 
-    /// Answers with the outcome. A refusal because of the payment's state is kept too.
-    pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Outcome {
-        match (decided, self.keyed) {
+    /// Answers with the outcome. A refusal because of the state of a payment or balance is kept too.
+    pub(super) async fn end(self, decided: Result<Value, impl Into<Undecided>>) -> Outcome {
+        match (decided.map_err(Into::into), self.keyed) {
             (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),
-            (Err(DecideError::IdempotencyKeyUsed), Some(keyed)) => {
-                kept_answer::send(keyed.answer_of_the_winner().await?)
+            (Err(Undecided::KeyUsed), Some(keyed)) => kept_answer::send(keyed.answer_of_the_winner().await?),
+            (Err(Undecided::KeyUsed), None) => Err(AttemptError::InUse.into()),
+            (Err(Undecided::Refused(error)), Some(keyed)) => {
+                kept_answer::send(keyed.keep(error.to_answer(self.action.at)).await?)
             }
-            (Err(error), Some(keyed)) if is_kept(&error) => {
-                let refusal = ApiError::from(error).to_answer(self.action.at);
-                kept_answer::send(keyed.keep(refusal).await?)
+            (Err(Undecided::Refused(error) | Undecided::Failed(error)), _) => Err(error),
+        }
+    }
+}
+
+/// Why a decision was not carried out.
+pub(super) enum Undecided {
+    /// Another attempt used the key meanwhile.
+    KeyUsed,
+    /// The state of a payment or balance does not allow it.
+    Refused(ApiError),
+    /// Any other error; a repeat does not get the same answer.
+    Failed(ApiError),
+}
+
+impl From<DecideError> for Undecided {
+    fn from(error: DecideError) -> Self {
+        match error {
+            DecideError::IdempotencyKeyUsed => Self::KeyUsed,
+            DecideError::NotAllowed(_)
+            | DecideError::ExceedsPayment(_)
+            | DecideError::InsufficientBalance
+            | DecideError::OutOfRange => Self::Refused(error.into()),
+            DecideError::PaymentNotFound | DecideError::ReceiptNotFound | DecideError::Store(_) => {
+                Self::Failed(error.into())
             }
-            (Err(error), _) => Err(error.into()),
+        }
+    }
+}
+
+impl From<AdjustError> for Undecided {
+    fn from(error: AdjustError) -> Self {
+        match error {
+            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
+            AdjustError::InsufficientBalance | AdjustError::OutOfRange => Self::Refused(error.into()),
+            AdjustError::Store(_) => Self::Failed(error.into()),
         }
     }
 }
 
 fn answer(data: &Value) -> Answer {
     Answer { status: 200, body: json!({ "success": true, "data": data }).to_string() }
-}
-
-const fn is_kept(error: &DecideError) -> bool {
-    matches!(
-        error,
-        DecideError::NotAllowed(_)
-            | DecideError::ExceedsPayment(_)
-            | DecideError::InsufficientBalance
-            | DecideError::OutOfRange
-    )
 }

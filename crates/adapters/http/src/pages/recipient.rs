@@ -27,7 +27,7 @@ pub(crate) async fn handle(call: Call) -> Outcome {
 async fn fill(call: &Call) -> Outcome {
     // A page that nobody has is refused before its form is read.
     Visit::of(call).await?;
-    let (values, problems) = call.form().await?.into_members();
+    let (values, problems) = call.form().await?.into_members_of("payout");
     // The form may have been waited for, and the merchant suspended meanwhile.
     let visit = Visit::of(call).await?;
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());

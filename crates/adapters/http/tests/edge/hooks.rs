@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{
-    Attempted, Courier, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints,
-    Handover, LogFilter, LoggedEvent, Owed, Response, RetrySelection, Source,
+    Attempted, Courier, Deliverer, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId,
+    Endpoints, LogFilter, LoggedEvent, Owed, Response, RetrySelection, Source,
 };
 
 #[derive(Default)]
@@ -107,7 +107,7 @@ impl Courier for FakeHooks {
     }
 }
 
-impl Handover for FakeHooks {
+impl Deliverer for FakeHooks {
     fn hand_over(&self, _: Vec<Owed>) {}
 
     fn endpoint_changed(&self, _: &Endpoint) {}

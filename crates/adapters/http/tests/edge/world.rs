@@ -255,7 +255,7 @@ impl Parts {
             endpoints: hooks.clone(),
             log: hooks.clone(),
             courier: hooks.clone(),
-            wake: hooks,
+            deliverer: hooks,
         }
     }
 }

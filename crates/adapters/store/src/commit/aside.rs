@@ -17,11 +17,7 @@ use futures_util::FutureExt as _;
 use quipu_kernel::{MerchantId, StoreError};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
-use super::{
-    BATCH, QUEUE,
-    batch::{self, BatchOutcome, WhenLocked},
-    job::Job,
-};
+use super::{BATCH, QUEUE, batch, job::Job, next_step::WhenLocked};
 use crate::{
     custody::{Custody, Origin},
     hub::Hub,
@@ -175,7 +171,7 @@ async fn serve(aside: Arc<Aside>, _counted: Counted, origin: Origin, hub: Arc<Hu
         let work = AssertUnwindSafe(async {
             let outcome =
                 batch::commit_all(&mut custody, &origin, &hub, jobs, WhenLocked::WaitOnceMore).await;
-            BatchOutcome::tell(outcome.news, outcome.unanswered, &hub);
+            outcome.untold.tell(&hub);
             outcome.was_blocked
         });
         let Ok(was_blocked) = work.catch_unwind().await else {

@@ -11,6 +11,7 @@ use super::{
     fan_out::{FanOut, Hearers},
     job::{Job, Outcome},
     load::{self, Revisions},
+    next_step::{Failed, Step, WhenLocked, next_step},
     witness, write,
 };
 use crate::{
@@ -22,41 +23,28 @@ use crate::{
     transaction,
 };
 
-/// How often a change is tried while other nodes keep overtaking it.
-const ATTEMPTS: usize = 8;
-/// How often a change is tried while it fails with an error that has no name.
-const UNNAMED_ATTEMPTS: usize = 3;
-/// The most transactions of a batch that may fail before the rest is given up. Finding one bad change among a
-/// full batch takes about twenty.
-const FAILURES: usize = 128;
-/// How often a batch is split to find the merchant with locked rows, before all its merchants are moved
-/// aside.
-const SPLITS: usize = 12;
-
-/// What becomes of changes whose rows another session has locked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WhenLocked {
-    /// They move [`aside`](super::aside), since changes of other merchants wait behind them.
-    MoveAside,
-    /// They wait once more.
-    WaitOnceMore,
-}
-
 /// What came of a batch.
 #[derive(Default)]
 pub(crate) struct BatchOutcome {
-    /// The news of the part that was committed and answered already, because the rest had to be tried again.
-    pub(crate) news: News,
-    /// The callers that are still to be answered: the whole batch if it had no error.
-    pub(crate) unanswered: Option<Answers>,
+    /// What is still to be told of it.
+    pub(crate) untold: Untold,
     /// Changes of merchants with locked rows, if they are to move aside.
     pub(crate) aside: Vec<Job>,
     /// Whether a lock was in the way.
     pub(crate) was_blocked: bool,
 }
 
+/// What callers and listeners are still to be told of a batch.
+#[derive(Default)]
+pub(crate) struct Untold {
+    /// The news of the part that was committed and answered already, because the rest had to be tried again.
+    news: News,
+    /// The callers that are still to be answered: the whole batch if it had no error.
+    unanswered: Option<Answers>,
+}
+
 /// Jobs whose outcome is known, with the deliveries that their commit made.
-pub(crate) struct Answers {
+struct Answers {
     jobs: Vec<Job>,
     judged: Judged,
 }
@@ -76,7 +64,7 @@ impl Part {
 }
 
 /// Commits or refuses all of `jobs`. Each is answered, except those that go aside and those in
-/// [`BatchOutcome::unanswered`]. The connection in custody is replaced when it fails.
+/// [`BatchOutcome::untold`]. The connection in custody is replaced when it fails.
 ///
 /// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
 /// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
@@ -101,9 +89,9 @@ pub(crate) async fn commit_all(
             Turn::Judged(judged) => {
                 let answers = Answers { jobs, judged };
                 if parts.is_empty() {
-                    outcome.unanswered = Some(answers);
+                    outcome.untold.unanswered = Some(answers);
                 } else {
-                    outcome.news.join(answers.tell(hub));
+                    outcome.untold.news.join(answers.send(hub));
                 }
                 continue;
             }
@@ -123,49 +111,37 @@ pub(crate) async fn commit_all(
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         custody.make_room_after(&fault, origin).await;
-        if fault.is_of_the_server() || failures >= FAILURES {
-            // Each of the others would wait as long for a connection, and everybody behind them.
-            fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
-        } else if fault.is_blocked() {
-            outcome.was_blocked = true;
-            if when_locked == WhenLocked::WaitOnceMore {
-                retry_once(&mut parts, jobs, tries, &fault);
-            } else if splits < SPLITS && merchants_of(&jobs) > 1 {
+        outcome.was_blocked |= fault.is_blocked();
+        let (changes, merchants) = (jobs.len(), merchants_of(&jobs));
+        let failed = Failed { fault: &fault, changes, merchants, tries, failures, splits, when_locked };
+        match next_step(&failed) {
+            Step::GiveUp => {
+                fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
+            }
+            Step::TryAgain => parts.push(Part::again(jobs, tries)),
+            Step::TryRenumbered => {
+                jobs.iter_mut().for_each(Job::renumber);
+                parts.push(Part::again(jobs, tries));
+            }
+            Step::SplitByMerchant => {
                 splits += 1;
                 parts.extend(halves_by_merchant(jobs).map(|jobs| Part::again(jobs, 0)));
-            } else {
-                outcome.aside.extend(jobs);
             }
-        } else if tries == 1 {
-            parts.push(Part::again(jobs, tries));
-        } else if !fault.spares_the_connection() && !fault.is_race() {
-            fail_all(jobs, &fault);
-        } else if jobs.len() > 1 {
-            let second = jobs.split_off(jobs.len() / 2);
-            parts.extend([second, jobs].map(|jobs| Part::again(jobs, 1)));
-        } else if may_win(&fault, tries) {
-            jobs.iter_mut().for_each(Job::renumber);
-            parts.push(Part::again(jobs, tries));
-        } else {
-            fail_all(jobs, &fault);
+            Step::Halve => {
+                let second = jobs.split_off(jobs.len() / 2);
+                parts.extend([second, jobs].map(|jobs| Part::again(jobs, 1)));
+            }
+            Step::MoveAside => outcome.aside.extend(jobs),
+            Step::Fail => fail_all(jobs, &fault),
         }
     }
     outcome
-}
-
-/// Whether a single change that lost a race to another node so many times may still win.
-fn may_win(fault: &Fault, tries: usize) -> bool {
-    fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS }
 }
 
 fn wait_again(jobs: &[Job]) {
     for job in jobs {
         job.standing.wait_again();
     }
-}
-
-fn retry_once(parts: &mut Vec<Part>, jobs: Vec<Job>, tries: usize, fault: &Fault) {
-    if tries < 2 { parts.push(Part::again(jobs, tries)) } else { fail_all(jobs, fault) }
 }
 
 fn merchants_of(jobs: &[Job]) -> usize {
@@ -293,13 +269,8 @@ async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -
 }
 
 impl Answers {
-    /// The number of callers to be answered.
-    pub(crate) const fn len(&self) -> usize {
-        self.jobs.len()
-    }
-
     /// Answers all callers, hands over the deliveries, and returns the news of the commit.
-    pub(crate) fn tell(self, hub: &Hub) -> News {
+    fn send(self, hub: &Hub) -> News {
         let (verdicts, owed) = self.judged;
         let mut news = News::default();
         for (job, verdict) in self.jobs.into_iter().zip(verdicts) {
@@ -320,12 +291,17 @@ impl Answers {
     }
 }
 
-impl BatchOutcome {
+impl Untold {
+    /// The number of callers to be answered.
+    pub(crate) fn callers(&self) -> usize {
+        self.unanswered.as_ref().map_or(0, |answers| answers.jobs.len())
+    }
+
     /// Answers the remaining callers, and publishes the news of the commit.
-    pub(crate) fn tell(news: News, unanswered: Option<Answers>, hub: &Hub) {
-        let mut news = news;
+    pub(crate) fn tell(self, hub: &Hub) {
+        let Self { mut news, unanswered } = self;
         if let Some(answers) = unanswered {
-            news.join(answers.tell(hub));
+            news.join(answers.send(hub));
         }
         hub.tell(news);
     }

@@ -10,7 +10,6 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use quipu_commit::News;
 use quipu_kernel::StoreError;
 use tokio::{
     runtime::Handle,
@@ -24,8 +23,9 @@ use tokio::{
 use super::{
     BATCH, QUEUE,
     aside::Asides,
-    batch::{self, Answers, BatchOutcome, WhenLocked},
+    batch::{self, Untold},
     job::Job,
+    next_step::WhenLocked,
     small_writes::{self, SmallWrite},
 };
 use crate::{
@@ -172,14 +172,14 @@ impl Answering {
     }
 
     /// Answers the remaining callers of a batch, and publishes its news.
-    async fn tell(&mut self, news: News, unanswered: Option<Answers>, hub: &Arc<Hub>) {
+    async fn tell(&mut self, untold: Untold, hub: &Arc<Hub>) {
         self.finished().await;
-        if unanswered.as_ref().is_some_and(|answers| answers.len() >= MANY) {
+        if untold.callers() >= MANY {
             let hub = Arc::clone(hub);
-            let telling = async move { BatchOutcome::tell(news, unanswered, &hub) };
+            let telling = async move { untold.tell(&hub) };
             self.under_way = Some(self.runtime.spawn(telling));
         } else {
-            guarded(async { BatchOutcome::tell(news, unanswered, hub) }).await;
+            guarded(async { untold.tell(hub) }).await;
         }
     }
 }
@@ -202,7 +202,7 @@ async fn commit(
     let outcome =
         guarded(batch::commit_all(custody, origin, hub, jobs, when_locked)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    answering.tell(outcome.news, outcome.unanswered, hub).await;
+    answering.tell(outcome.untold, hub).await;
     if !outcome.aside.is_empty() {
         asides.open(outcome.aside);
     }

@@ -21,7 +21,7 @@ use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
     mark::TransactionNumber,
-    rows::stored::{Totals, balance_from, parsed, totals},
+    rows::stored::{Totals, at, balance_from, parsed, totals},
     schema::{balances, kept_answers, nonces},
     statement::statement,
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
@@ -134,8 +134,9 @@ fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fau
     Ok(state)
 }
 
-fn no_table(name: &str) -> Fault {
-    Fault::Corrupt(format!("{name} has no table"))
+/// The fault of a change that names an aggregate or an index whose rows are kept nowhere.
+pub(super) fn no_table(name: &str) -> Fault {
+    Fault::Mistaken(format!("{name} has no table"))
 }
 
 statement! { FindNonces on Pg => (BigInt, BigInt) {
@@ -179,13 +180,6 @@ statement! { ReadBalances on Pg => BalanceColumns {
 /// The two columns that every key of a tenant begins with.
 fn tenants<'a>(all: impl Iterator<Item = &'a Tenant>) -> (Vec<i64>, Vec<&'static str>) {
     all.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
-}
-
-/// The key at a position that the database counted from 1.
-fn at<K>(keys: &[K], place: i64) -> Result<&K, Fault> {
-    let index = usize::try_from(place - 1).ok();
-    let found = index.and_then(|index| keys.get(index));
-    found.ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))
 }
 
 /// A part of the state, as it is loaded.

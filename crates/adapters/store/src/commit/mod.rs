@@ -4,9 +4,10 @@
 //! that waits and hands it to [`batch`], which loads what the changes depend on ([`load`]), has each judged
 //! against it and against those before it (`quipu_commit::judge`), writes what was accepted
 //! ([`write`](mod@write)) and the deliveries that its events owe ([`fan_out`]), commits once ([`sending`]), and
-//! only then answers all callers and tells the hub. A merchant whose rows are locked waits in an [`aside`]; the
-//! [`mark`](crate::mark) of a commit that was not answered finds out its outcome. Writes that change no books
-//! share a transaction behind the batch ([`small_writes`]).
+//! only then answers all callers and tells the hub. What is done about a batch that failed, [`next_step`] decides.
+//! A merchant whose rows are locked waits in an [`aside`]; the [`mark`](crate::mark) of a commit that was not
+//! answered finds out its outcome. Writes that change no books share a transaction behind the batch
+//! ([`small_writes`]).
 
 pub(crate) mod aside;
 pub(crate) mod batch;
@@ -14,6 +15,7 @@ mod fan_out;
 pub(crate) mod job;
 pub(crate) mod lane;
 mod load;
+mod next_step;
 mod sending;
 pub(crate) mod small_writes;
 mod witness;

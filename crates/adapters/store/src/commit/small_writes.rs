@@ -108,7 +108,7 @@ fn execute(conn: &mut Connection, statement: &str) -> Result<(), Fault> {
     match conn {
         Connection::Sqlite(conn) => Ok(conn.batch_execute(statement)?),
         Connection::Postgres(_) => {
-            Err(Fault::Corrupt("small writes share transactions in a file only".to_owned()))
+            Err(Fault::Mistaken("small writes share transactions in a file only".to_owned()))
         }
     }
 }

@@ -15,13 +15,14 @@ use quipu_kernel::{Tenant, Timestamp};
 use super::{
     fan_out::DeliveryRows,
     job::{Job, Prepared},
+    load::no_table,
     sending::{Writing, committed, executed, in_order_unless_one_fails, overtaken, written},
 };
 use crate::{
     connection::Connection,
     error::Fault,
     tables::{
-        Line, TABLES,
+        Line, SavedTable, TABLES,
         balances::{self, BalanceLine},
         counters::{self, CounterLine},
         entries::{self, EntryLine},
@@ -42,7 +43,7 @@ pub(crate) async fn commit(
     writes: &Writes,
     deliveries: &DeliveryRows<'_>,
 ) -> Result<(), Unfinished> {
-    let plan = Plan::of(node, jobs, writes);
+    let plan = Plan::of(node, jobs, writes).map_err(Unfinished::Undone)?;
     match conn {
         Connection::Sqlite(file) => {
             to_file(file, &plan).and_then(|()| deliveries.to_file(file)).map_err(Unfinished::Undone)?;
@@ -63,8 +64,9 @@ pub(crate) async fn commit(
 struct Plan<'a> {
     nonces: Vec<&'a Changes>,
     answers: Vec<AnswerLine<'a>>,
-    /// For each table, the rows that change and the rows that are new.
-    moved: Vec<Vec<Line<'a>>>,
+    /// The rows that change, with their table and by its position in [`TABLES`].
+    moved: BTreeMap<usize, (&'static dyn SavedTable, Vec<Line<'a>>)>,
+    /// For each table, the rows that are new.
     made: Vec<Vec<Line<'a>>>,
     counters: Vec<CounterLine<'a>>,
     /// Balances that have a row, and balances that have none yet.
@@ -81,7 +83,8 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn of(node: &'a str, jobs: &'a [Job], writes: &'a Writes) -> Self {
+    /// Fails if the rows of a saved record cannot be written again.
+    fn of(node: &'a str, jobs: &'a [Job], writes: &'a Writes) -> Result<Self, Fault> {
         let answers = writes.answers.iter().filter_map(|row| {
             let changes = &jobs[row.change].changes;
             let record = changes.idempotency.as_ref()?;
@@ -91,7 +94,7 @@ impl<'a> Plan<'a> {
         let mut plan = Self {
             nonces: writes.nonces.iter().map(|index| &jobs[*index].changes).collect(),
             answers: answers.collect(),
-            moved: TABLES.iter().map(|_| Vec::new()).collect(),
+            moved: BTreeMap::new(),
             made: TABLES.iter().map(|_| Vec::new()).collect(),
             counters: tallies
                 .map(|((tenant, name, keys), by)| CounterLine { tenant: *tenant, name, keys, by: *by })
@@ -115,8 +118,10 @@ impl<'a> Plan<'a> {
             (job.saves[place].table, Line { from, ..new })
         };
         for (position, from) in writes.updated() {
-            let (table, line) = saved(position, from);
-            plan.moved[table].push(line);
+            let (place, line) = saved(position, from);
+            let aggregate = jobs[position.change].changes.saves[position.place].aggregate;
+            let table = saved_at(place).ok_or_else(|| no_table(aggregate.0))?;
+            plan.moved.entry(place).or_insert_with(|| (table, Vec::new())).1.push(line);
         }
         for position in writes.inserted() {
             let (table, line) = saved(position, Expect::ABSENT);
@@ -126,7 +131,7 @@ impl<'a> Plan<'a> {
             plan.add(node, &jobs[*index]);
         }
         plan.put = plan.split_work();
-        plan
+        Ok(plan)
     }
 
     /// Adds the rows and the work of a job.
@@ -205,9 +210,9 @@ fn to_file(conn: &mut SqliteConnection, plan: &Plan<'_>) -> Result<(), Fault> {
     for line in &plan.answers {
         kept_answers::rows::One::of(line, plan.earliest).execute(conn).map_err(overtaken)?;
     }
-    for (place, lines) in plan.moved.iter().enumerate() {
+    for (table, lines) in plan.moved.values() {
         for line in lines {
-            saved_at(place).map_or(Ok(()), |table| table.update_sqlite(conn, line))?;
+            table.update_sqlite(conn, line)?;
         }
     }
     for (table, lines) in TABLES.iter().zip(&plan.made) {
@@ -255,10 +260,8 @@ fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Clas
     let at = plan.earliest;
     send!(sent, conn, plan.nonces, nonces::rows::Many::of(plan.nonces.iter().copied(), at));
     send!(sent, conn, plan.answers, kept_answers::rows::Many::of(plan.answers.iter(), at));
-    for (place, lines) in plan.moved.iter().enumerate().filter(|(_, lines)| !lines.is_empty()) {
-        if let Some(table) = saved_at(place) {
-            sent.push(written(table.update_postgres(conn, lines)));
-        }
+    for (table, lines) in plan.moved.values() {
+        sent.push(written(table.update_postgres(conn, lines)));
     }
     for (table, lines) in TABLES.iter().zip(&plan.made).filter(|(_, lines)| !lines.is_empty()) {
         sent.push(written(table.insert_postgres(conn, lines)));
@@ -275,4 +278,51 @@ fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Clas
     send!(sent, conn, plan.put, work::rows::Many::of(plan.put.iter()));
     send!(sent, conn, plan.later, Later::many(&plan.later));
     sent
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use quipu_commit::{Aggregate, Save, State, judge};
+    use quipu_kernel::{Environment, MerchantId};
+    use quipu_merchants::{Actor, AuditRecord};
+    use tokio::{sync::oneshot, time::Instant};
+
+    use super::*;
+    use crate::standing::Standing;
+
+    #[tokio::test]
+    async fn an_update_of_a_record_whose_table_takes_only_new_rows_fails_and_is_not_skipped() {
+        let tenant = Tenant::new(MerchantId(7), Environment::Test);
+        let line = AuditRecord {
+            id: "line".to_owned(),
+            at: Timestamp::from_millis(0),
+            actor: Actor::shell(),
+            action: "test".to_owned(),
+            merchant_id: None,
+            subject: String::new(),
+            before: serde_json::Value::Null,
+            after: serde_json::Value::Null,
+        };
+        let save = Save {
+            aggregate: Aggregate::PAYMENT,
+            id: line.id.clone(),
+            from: Some(1),
+            to: 2,
+            record: Box::new(line),
+        };
+        let changes = Changes { saves: vec![save], ..Changes::new(tenant, Timestamp::from_millis(0)) };
+        let standing = Arc::new(Standing::until(Instant::now()));
+        let mut job = Job::new(changes, 0, standing, oneshot::channel().0).expect("it has a table");
+        let mut state = State::default();
+        state.aggregates.insert((Aggregate::PAYMENT, tenant, "line".to_owned()), 1);
+        let (verdicts, writes) = judge(&mut state, std::iter::once(&mut job.changes));
+        assert!(verdicts[0].is_ok(), "{verdicts:?}");
+        let planned = Plan::of("node", std::slice::from_ref(&job), &writes).map(drop);
+        assert_eq!(
+            planned.expect_err("no rows to update").to_string(),
+            "a mistake in this program: payments has no table"
+        );
+    }
 }

@@ -8,7 +8,7 @@ use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, Period};
 use super::merchants;
 use crate::{
     connection::{Connection, execute, first, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::{
         period::in_period,
         stored::{offset, parsed},
@@ -69,18 +69,19 @@ impl BeneficiaryRow {
 
 /// Saves a beneficiary under the next free number of all tenants, so that the number of another tenant's
 /// beneficiary finds nothing.
-pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, DirectoryError> {
+pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, Refused<DirectoryError>> {
     merchants::lock(conn, saved.tenant.merchant()).await?;
     if let Connection::Postgres(conn) = conn {
         // Two that come at once would take the same.
         let alone = "LOCK TABLE beneficiaries IN SHARE ROW EXCLUSIVE MODE";
-        conn.batch_execute(alone).await.map_err(Fault::from)?;
+        conn.batch_execute(alone).await?;
     }
     let query = beneficiaries::table.select(max(beneficiaries::id));
-    let last = first!(conn, Option<i32>, query).map_err(Fault::from)?.flatten().unwrap_or(0);
-    let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
+    let last = first!(conn, Option<i32>, query)?.flatten().unwrap_or(0);
+    let id =
+        last.checked_add(1).ok_or(Refused::Rule(DirectoryError::LimitReached("all numbers are used up")))?;
     let row = BeneficiaryRow::of(id, saved);
-    execute!(conn, diesel::insert_into(beneficiaries::table).values(&row)).map_err(Fault::from)?;
+    execute!(conn, diesel::insert_into(beneficiaries::table).values(&row))?;
     Ok(id)
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     connection::{Connection, execute, first, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::stored::{from_json, parsed, to_json},
     schema::hmac_credentials as credentials,
 };
@@ -56,26 +56,32 @@ impl CredentialRow {
 
 /// Adds a credential, unless its tenant has the greatest number of active ones. The merchant is locked, so
 /// that the count is right however many are added at the same time.
-pub(super) async fn add(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
+pub(super) async fn add(
+    conn: &mut Connection,
+    credential: HmacCredential,
+) -> Result<(), Refused<DirectoryError>> {
     merchants::lock(conn, credential.tenant.merchant()).await?;
     let active = credentials::table
         .filter(credentials::merchant_id.eq(credential.tenant.merchant().0))
         .filter(credentials::environment.eq(credential.tenant.environment().as_str()))
         .filter(credentials::revoked_at.is_null())
         .count();
-    let active = first!(conn, i64, active).map_err(Fault::from)?.unwrap_or(0);
+    let active = first!(conn, i64, active)?.unwrap_or(0);
     if active >= i64::try_from(HmacCredential::MOST_ACTIVE).unwrap_or(i64::MAX) {
-        return Err(DirectoryError::LimitReached(
+        return Err(Refused::Rule(DirectoryError::LimitReached(
             "a merchant has at most two active credentials in each environment",
-        ));
+        )));
     }
     insert(conn, credential).await
 }
 
 /// Adds a credential to a merchant that is locked already.
-pub(super) async fn insert(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
+pub(super) async fn insert(
+    conn: &mut Connection,
+    credential: HmacCredential,
+) -> Result<(), Refused<DirectoryError>> {
     let row = CredentialRow::of(credential)?;
-    execute!(conn, diesel::insert_into(credentials::table).values(&row)).map_err(Fault::from)?;
+    execute!(conn, diesel::insert_into(credentials::table).values(&row))?;
     Ok(())
 }
 
@@ -111,7 +117,7 @@ pub(super) async fn revoke(
     merchant: MerchantId,
     credential_id: &str,
     at: Timestamp,
-) -> Result<bool, DirectoryError> {
+) -> Result<bool, Refused<DirectoryError>> {
     merchants::lock(conn, merchant).await?;
     revoke!(conn, credentials, credentials::credential_id, credential_id, merchant, at)
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     connection::{Connection, execute, first, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::stored::{from_json, parsed, to_json},
     schema::api_keys,
 };
@@ -70,14 +70,15 @@ impl KeyRow {
 }
 
 /// Adds a key to a merchant of v1.
-pub(super) async fn add(conn: &mut Connection, key: ApiKeyRecord) -> Result<(), DirectoryError> {
+pub(super) async fn add(conn: &mut Connection, key: ApiKeyRecord) -> Result<(), Refused<DirectoryError>> {
     merchants::lock(conn, key.tenant.merchant()).await?;
-    let merchant = merchants::find(conn, key.tenant.merchant()).await?.ok_or(DirectoryError::NotFound)?;
+    let merchant =
+        merchants::find(conn, key.tenant.merchant()).await?.ok_or(Refused::Rule(DirectoryError::NotFound))?;
     if merchant.api_version != ApiVersion::V1 {
-        return Err(DirectoryError::Conflict(ApiKeyRecord::ONLY_V1));
+        return Err(Refused::Rule(DirectoryError::Conflict(ApiKeyRecord::ONLY_V1)));
     }
     let row = KeyRow::of(key)?;
-    execute!(conn, diesel::insert_into(api_keys::table).values(&row)).map_err(Fault::from)?;
+    execute!(conn, diesel::insert_into(api_keys::table).values(&row))?;
     Ok(())
 }
 
@@ -116,7 +117,7 @@ pub(super) async fn revoke(
     merchant: MerchantId,
     key_id: &str,
     at: Timestamp,
-) -> Result<bool, DirectoryError> {
+) -> Result<bool, Refused<DirectoryError>> {
     merchants::lock(conn, merchant).await?;
     revoke!(conn, api_keys, api_keys::key_id, key_id, merchant, at)
 }

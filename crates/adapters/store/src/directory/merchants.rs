@@ -6,7 +6,7 @@ use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, Me
 
 use crate::{
     connection::{Connection, execute, first, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::{
         period::in_period,
         stored::{offset, parsed},
@@ -78,21 +78,24 @@ impl MerchantRow {
 }
 
 /// Adds a merchant.
-pub(super) async fn add(conn: &mut Connection, merchant: Merchant) -> Result<(), DirectoryError> {
+pub(super) async fn add(conn: &mut Connection, merchant: Merchant) -> Result<(), Refused<DirectoryError>> {
     let row = MerchantRow::of(merchant);
     let insert = execute!(conn, diesel::insert_into(merchants::table).values(&row).on_conflict_do_nothing());
-    match insert.map_err(Fault::from)? {
+    match insert? {
         1 => Ok(()),
-        _ => Err(DirectoryError::Conflict("the merchant's number is taken")),
+        _ => Err(Refused::Rule(DirectoryError::Conflict("the merchant's number is taken"))),
     }
 }
 
 /// Replaces the changeable columns of a merchant, if it is still the merchant of the decision. The row stays
 /// locked until the transaction ends.
-pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Result<(), DirectoryError> {
+pub(super) async fn update(
+    conn: &mut Connection,
+    change: MerchantChange,
+) -> Result<(), Refused<DirectoryError>> {
     lock(conn, change.before.id).await?;
     if find(conn, change.before.id).await?.as_ref() != Some(&change.before) {
-        return Err(DirectoryError::Stale);
+        return Err(Refused::Rule(DirectoryError::Stale));
     }
     let row = MerchantRow::of(change.after);
     let update = execute!(
@@ -111,13 +114,13 @@ pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Res
             merchants::former_until_live.eq(row.former_until_live),
         ))
     );
-    update.map_err(Fault::from)?;
+    update?;
     Ok(())
 }
 
 /// Refuses with `NotFound` unless the merchant exists, and locks it until the transaction ends, so that no
 /// other transaction changes what belongs to it.
-pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), DirectoryError> {
+pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), Refused<DirectoryError>> {
     let query = merchants::table.find(id.0).select(merchants::id);
     let found = match conn {
         // The writer's transaction holds the only write lock as it is.
@@ -126,7 +129,7 @@ pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), Di
             diesel_async::RunQueryDsl::load::<i64>(query.for_update(), &mut ***conn).await
         }
     };
-    if found.map_err(Fault::from)?.is_empty() { Err(DirectoryError::NotFound) } else { Ok(()) }
+    if found?.is_empty() { Err(Refused::Rule(DirectoryError::NotFound)) } else { Ok(()) }
 }
 
 /// The merchant with this number.

@@ -6,7 +6,7 @@ use quipu_merchants::{DirectoryError, Operator, Period, Role};
 
 use crate::{
     connection::{Connection, execute, first, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::{
         period::in_period,
         stored::{offset, parsed},
@@ -42,7 +42,7 @@ impl OperatorRow {
 }
 
 /// Adds a member of staff.
-pub(super) async fn add(conn: &mut Connection, operator: Operator) -> Result<(), DirectoryError> {
+pub(super) async fn add(conn: &mut Connection, operator: Operator) -> Result<(), Refused<DirectoryError>> {
     let row = OperatorRow {
         operator_id: operator.operator_id,
         name: operator.name,
@@ -52,7 +52,7 @@ pub(super) async fn add(conn: &mut Connection, operator: Operator) -> Result<(),
         created_at: operator.created_at.millis(),
         expires_at: operator.expires_at.map(Timestamp::millis),
     };
-    execute!(conn, diesel::insert_into(operators::table).values(&row)).map_err(Fault::from)?;
+    execute!(conn, diesel::insert_into(operators::table).values(&row))?;
     Ok(())
 }
 
@@ -93,10 +93,10 @@ pub(super) async fn revoke(
     conn: &mut Connection,
     operator_id: &str,
     at: Timestamp,
-) -> Result<bool, DirectoryError> {
+) -> Result<bool, Refused<DirectoryError>> {
     let staff = lock_active_admins_and(conn, operator_id).await?;
     let Some(operator) = staff.iter().find(|it| it.operator_id == operator_id) else {
-        return Err(DirectoryError::NotFound);
+        return Err(Refused::Rule(DirectoryError::NotFound));
     };
     if operator.revoked_at.is_some() {
         return Ok(false);
@@ -106,12 +106,12 @@ pub(super) async fn revoke(
     // One who leaves before would leave nobody behind.
     let others = others.filter(|it| it.outlasts(operator));
     if is_admin(&operator) && others.count() == 0 {
-        return Err(DirectoryError::Conflict(
+        return Err(Refused::Rule(DirectoryError::Conflict(
             "the last admin cannot be revoked: no other admin's token lasts as long",
-        ));
+        )));
     }
     let revoke = diesel::update(operators::table.find(operator_id));
-    execute!(conn, revoke.set(operators::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
+    execute!(conn, revoke.set(operators::revoked_at.eq(at.millis())))?;
     Ok(true)
 }
 
@@ -120,7 +120,7 @@ pub(super) async fn revoke(
 async fn lock_active_admins_and(
     conn: &mut Connection,
     operator_id: &str,
-) -> Result<Vec<Operator>, DirectoryError> {
+) -> Result<Vec<Operator>, Refused<DirectoryError>> {
     let admins = operators::role.eq(Role::Admin.as_str()).and(operators::revoked_at.is_null());
     let query = operators::table
         .filter(admins.or(operators::operator_id.eq(operator_id)))
@@ -132,6 +132,6 @@ async fn lock_active_admins_and(
             diesel_async::RunQueryDsl::load::<OperatorRow>(query.for_update(), &mut ***conn).await
         }
     };
-    let rows = rows.map_err(Fault::from)?;
+    let rows = rows?;
     Ok(rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?)
 }

@@ -57,7 +57,7 @@ impl PageStore for Store {
                 merchants::lock(conn, merchant).await?;
                 let before = settings(conn, merchant).await?;
                 let old = merchant_pages::table.find(merchant.0);
-                execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
+                execute!(conn, diesel::delete(old))?;
                 if let Some((page, picture)) = page {
                     let row = SettingsRow {
                         merchant_id: merchant.0,
@@ -66,8 +66,7 @@ impl PageStore for Store {
                         logo: page.logo,
                         picture,
                     };
-                    execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))
-                        .map_err(Fault::from)?;
+                    execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))?;
                 }
                 let audit = AuditRecord { before: MerchantPage::audited(before.as_ref()), ..audit };
                 Ok(audit::write_newest(conn, merchant, audit).await?)

@@ -12,7 +12,7 @@ use quipu_merchants::{
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
-    error::Fault,
+    error::{Fault, Refused},
     query::{Query, Reading},
     rows::stored::to_value,
     store::Store,
@@ -23,7 +23,7 @@ impl Store {
     pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
-        query: impl Query<T, DirectoryError>,
+        query: impl Query<T, Refused<DirectoryError>>,
     ) -> Result<T, DirectoryError> {
         let whose = audit.merchant_id.map(MerchantId);
         let write = self.write(
@@ -42,7 +42,7 @@ impl Store {
     async fn change_if_needed(
         &self,
         audit: AuditRecord,
-        query: impl Query<bool, DirectoryError>,
+        query: impl Query<bool, Refused<DirectoryError>>,
     ) -> Result<(), DirectoryError> {
         let whose = audit.merchant_id.map(MerchantId);
         let write = self.write(
@@ -62,11 +62,11 @@ impl Store {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         whose: Option<MerchantId>,
-        query: impl Query<T, DirectoryError>,
+        query: impl Query<T, Refused<DirectoryError>>,
     ) -> Result<T, DirectoryError> {
         let outcome = self.inner.engine.write_for(whose, query).await;
         self.inner.cache.forget();
-        outcome
+        outcome.map_err(Refused::into_error)
     }
 
     pub(super) async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreError> {

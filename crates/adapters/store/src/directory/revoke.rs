@@ -7,12 +7,12 @@ macro_rules! revoke {
             .filter($column.eq($id))
             .filter($table::merchant_id.eq($merchant.0))
             .select($table::revoked_at);
-        match first!($conn, Option<i64>, query).map_err(Fault::from)? {
-            None => Err(DirectoryError::NotFound),
+        match first!($conn, Option<i64>, query)? {
+            None => Err(Refused::Rule(DirectoryError::NotFound)),
             Some(Some(_)) => Ok(false),
             Some(None) => {
                 let revoke = diesel::update($table::table.find($id));
-                execute!($conn, revoke.set($table::revoked_at.eq($at.millis()))).map_err(Fault::from)?;
+                execute!($conn, revoke.set($table::revoked_at.eq($at.millis())))?;
                 Ok(true)
             }
         }

@@ -7,7 +7,7 @@ use quipu_merchants::{DirectoryError, Route};
 use super::merchants;
 use crate::{
     connection::{Connection, execute, load},
-    error::Fault,
+    error::{Fault, Refused},
     rows::stored::{from_json, to_json},
     schema::routes,
 };
@@ -39,11 +39,11 @@ pub(super) async fn replace(
     conn: &mut Connection,
     merchant: MerchantId,
     all: &[Route],
-) -> Result<Vec<Route>, DirectoryError> {
+) -> Result<Vec<Route>, Refused<DirectoryError>> {
     merchants::lock(conn, merchant).await?;
     let before = of_merchant(conn, merchant).await?;
     let old = routes::table.filter(routes::merchant_id.eq(merchant.0));
-    execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
+    execute!(conn, diesel::delete(old))?;
     insert(conn, merchant, all).await?;
     Ok(before)
 }
@@ -53,7 +53,7 @@ pub(super) async fn insert(
     conn: &mut Connection,
     merchant: MerchantId,
     all: &[Route],
-) -> Result<(), DirectoryError> {
+) -> Result<(), Refused<DirectoryError>> {
     for route in all {
         let row = RouteRow {
             merchant_id: merchant.0,
@@ -65,8 +65,8 @@ pub(super) async fn insert(
             document: to_json(route)?,
         };
         let insert = diesel::insert_into(routes::table).values(&row).on_conflict_do_nothing();
-        if execute!(conn, insert).map_err(Fault::from)? == 0 {
-            return Err(DirectoryError::Conflict("two routes have the same key"));
+        if execute!(conn, insert)? == 0 {
+            return Err(Refused::Rule(DirectoryError::Conflict("two routes have the same key")));
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ use quipu_ledger::Balance;
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    rows::stored::{Totals, balance_from, totals},
+    rows::stored::{Totals, at, balance_from, totals},
     schema::balances,
     statement::statement,
 };
@@ -45,8 +45,7 @@ pub(crate) fn look_up(
             };
             let rows = diesel_async::RunQueryDsl::load::<(i64, Totals)>(statement, &mut ***conn).await?;
             for (place, totals) in rows {
-                let key = usize::try_from(place - 1).ok().and_then(|index| keys.get(index));
-                let key = key.ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))?;
+                let key = at(&keys, place)?;
                 found.insert(*key, balance_from(key.1, totals)?);
             }
             return Ok(found);

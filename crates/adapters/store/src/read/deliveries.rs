@@ -60,10 +60,10 @@ pub(crate) async fn of_payment(
 fn line(row: DeliveryColumns, urls: &HashMap<String, String>) -> Result<DeliveryLine, Fault> {
     let (endpoint_id, event_id, status, due_at, attempts, error) = row;
     Ok(DeliveryLine {
+        status: status_of(&event_id, status)?,
         event_id: EventId::restore(event_id),
         url: urls.get(&endpoint_id).cloned().unwrap_or_default(),
         endpoint_id,
-        status: status_of(status)?,
         error,
         next_attempt_at: due_at.map(Timestamp::from_millis),
         attempts: attempts_of(attempts)?,

@@ -35,6 +35,7 @@ impl ReceiptRow {
     pub(crate) fn into_receipt(self) -> Result<Receipt, Fault> {
         let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
         let amount = self.amount.map(Amount::new).transpose();
+        let amount = amount.map_err(|error| Fault::Corrupt(format!("the amount of {}: {error}", self.id)))?;
         Ok(Receipt {
             receipt_id: self.id,
             tenant: (tenant.merchant() != UNKNOWN_TENANT.merchant()).then_some(tenant),
@@ -43,7 +44,7 @@ impl ReceiptRow {
             event_id: self.event_id,
             kind: parsed("an event", &self.kind)?,
             rail_reference: self.rail_reference,
-            amount: amount.map_err(|error| Fault::Corrupt(format!("an amount: {error}")))?,
+            amount,
             currency: self.currency.map(|code| parsed("a currency", &code)).transpose()?,
             reason: parsed("a receipt", &self.reason)?,
             created_at: Timestamp::from_millis(self.created_at),

@@ -53,20 +53,15 @@ macro_rules! payment_columns {
 
 pub(crate) use payment_columns;
 
-fn amount(units: i64) -> Result<Amount, Fault> {
-    Amount::new(units).map_err(|error| Fault::Corrupt(format!("an amount: {error}")))
-}
-
-fn minor(units: i64) -> Result<Minor, Fault> {
-    Minor::new(units).map_err(|error| Fault::Corrupt(format!("an amount: {error}")))
-}
-
 impl PaymentRow {
     /// The payment, or the error that names the column that cannot be parsed.
     pub(crate) fn into_payment(self) -> Result<Payment, Fault> {
         let document: Document<'_> = serde_json::from_str(&self.document)
             .map_err(|error| Fault::Corrupt(format!("the document of {}: {error}", self.id)))?;
         let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
+        let beyond = |column, error| Fault::Corrupt(format!("the {column} of {}: {error}", self.id));
+        let amount = |column, units| Amount::new(units).map_err(|error| beyond(column, error));
+        let minor = |column, units| Minor::new(units).map_err(|error| beyond(column, error));
         let events = document.webhook_events.iter().map(|name| parsed("an event", name));
         let events = events.collect::<Result<Vec<_>, _>>()?;
         let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
@@ -76,7 +71,7 @@ impl PaymentRow {
             kind: parsed("a type", &self.kind)?,
             method: parsed("a method", &self.method)?,
             currency: parsed("a currency", &self.currency)?,
-            amount: amount(self.amount)?,
+            amount: amount("amount", self.amount)?,
             merchant_reference: self.merchant_reference,
             customer: Customer {
                 id: CustomerId(self.customer_id),
@@ -98,9 +93,12 @@ impl PaymentRow {
         let state = State {
             status: parsed("a status", &self.status)?,
             version: self.status_version,
-            fee: minor(self.fee)?,
-            refunded_amount: minor(self.refunded_amount)?,
-            received_amount: self.received_amount.map(amount).transpose()?,
+            fee: minor("fee", self.fee)?,
+            refunded_amount: minor("refunded amount", self.refunded_amount)?,
+            received_amount: self
+                .received_amount
+                .map(|units| amount("received amount", units))
+                .transpose()?,
             late: self.late,
             failure: document.failure.map(Cow::into_owned),
             payout: document.payout.map(Cow::into_owned),

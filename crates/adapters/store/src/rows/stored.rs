@@ -52,6 +52,13 @@ pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance
     })
 }
 
+/// The key at a position that the database counted from 1.
+pub(crate) fn at<K>(keys: &[K], place: i64) -> Result<&K, Fault> {
+    let index = usize::try_from(place - 1).ok();
+    let found = index.and_then(|index| keys.get(index));
+    found.ok_or_else(|| Fault::Corrupt(format!("a row answers key {place}, and {} were sent", keys.len())))
+}
+
 /// A stored text, parsed. `what` names it in the error.
 pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &str, text: &str) -> Result<T, Fault> {
     text.parse().map_err(|error| Fault::Corrupt(format!("{what} {error}")))
@@ -70,4 +77,21 @@ pub(crate) fn to_value(value: &impl Serialize) -> Result<serde_json::Value, Faul
 /// A value from the text of a JSON column.
 pub(crate) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::deliveries::status_of;
+
+    #[test]
+    fn a_row_that_is_not_as_it_must_be_is_named_with_what_is_wrong() {
+        let status = status_of("evt_1", 7).expect_err("no status");
+        assert_eq!(status.to_string(), "a delivery of evt_1 has the status 7, which is none");
+        assert_eq!(at(&["a", "b"], 2).ok(), Some(&"b"));
+        for place in [0, 3, i64::MAX] {
+            let beyond = at(&["a", "b"], place).expect_err("beyond").to_string();
+            assert_eq!(beyond, format!("a row answers key {place}, and 2 were sent"));
+        }
+    }
 }

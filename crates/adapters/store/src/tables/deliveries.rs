@@ -11,8 +11,8 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use futures_util::future::{BoxFuture, try_join};
 use quipu_commit::Record;
-use quipu_kernel::{EventId, Tenant};
-use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
+use quipu_kernel::{EventId, Tenant, Timestamp};
+use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Outcome, Owed};
 
 use super::{
     columns::columns,
@@ -29,10 +29,12 @@ pub(crate) const fn code(status: DeliveryStatus) -> i32 {
     }
 }
 
-/// The status that its column stores.
-pub(crate) fn status_of(stored: i32) -> Result<DeliveryStatus, Fault> {
+/// The status that its column stores for a delivery of this event.
+pub(crate) fn status_of(event: &str, stored: i32) -> Result<DeliveryStatus, Fault> {
     let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == stored);
-    status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))
+    status.ok_or_else(|| {
+        Fault::Corrupt(format!("a delivery of {event} has the status {stored}, which is none"))
+    })
 }
 
 /// The attempts that their column stores.
@@ -100,7 +102,7 @@ impl<'a> Row<'a> {
             tenant: line.tenant,
             node: &all.node,
             outcome,
-            due_at: if let Next::RetryAt(at) = outcome.next { Some(at.millis()) } else { None },
+            due_at: outcome.reception.next_at().map(Timestamp::millis),
             attempts: serde_json::to_string(&outcome.attempts)
                 .unwrap_or_else(|_| unreachable!("texts and numbers are always JSON")),
         };

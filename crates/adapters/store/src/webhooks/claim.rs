@@ -8,6 +8,7 @@ use diesel::{
     sql_types::{Array, BigInt, Integer, Nullable, Text},
     sqlite::Sqlite,
 };
+use diesel_async::AsyncPgConnection;
 use quipu_kernel::{EventId, Tenant, Timestamp};
 use quipu_webhooks::{Endpoint, Owed, Wanted};
 
@@ -120,7 +121,7 @@ impl<'a> Claim<'a> {
         let (endpoint, until) = (Arc::new(endpoint), self.bytes + bytes);
         match conn {
             Connection::Sqlite(conn) => self.take_in_file(conn, wanted, &endpoint, until),
-            Connection::Postgres(_) => self.take_on_server(conn, wanted, &endpoint, until).await,
+            Connection::Postgres(conn) => self.take_on_server(conn, wanted, &endpoint, until).await,
         }
     }
 
@@ -170,15 +171,14 @@ impl<'a> Claim<'a> {
     /// bytes.
     async fn take_on_server(
         &mut self,
-        conn: &mut Connection,
+        conn: &mut AsyncPgConnection,
         wanted: &Wanted,
         endpoint: &Arc<Endpoint>,
         until: usize,
     ) -> Result<(), Fault> {
-        let Connection::Postgres(server) = conn else { return Ok(()) };
         let (node, limit, now) = (self.node, i64::from(wanted.most), self.now.millis());
         let take = TakeMany { endpoint: wanted.endpoint.as_str(), now, limit, node };
-        let mut due: Vec<DueRow> = diesel_async::RunQueryDsl::load(take, &mut ***server).await?;
+        let mut due: Vec<DueRow> = diesel_async::RunQueryDsl::load(take, conn).await?;
         due.sort_by_key(|row| row.1);
         let unread: Vec<&str> = due
             .iter()
@@ -193,8 +193,7 @@ impl<'a> Claim<'a> {
                 environment: endpoint.tenant.environment().as_str(),
                 bytes: i64::try_from(left).unwrap_or(i64::MAX),
             };
-            let read: Vec<(String, String)> =
-                diesel_async::RunQueryDsl::load(payloads, &mut ***server).await?;
+            let read: Vec<(String, String)> = diesel_async::RunQueryDsl::load(payloads, conn).await?;
             for (event, payload) in read {
                 left = left.saturating_sub(payload.len());
                 self.keep_payload(endpoint.tenant, &event, payload);
@@ -210,7 +209,7 @@ impl<'a> Claim<'a> {
             }
         }
         if !beyond.is_empty() {
-            give_back(conn, &beyond, node).await?;
+            give_back_on_server(conn, &beyond, node).await?;
         }
         Ok(())
     }
@@ -246,8 +245,9 @@ fn emptied(endpoint: &Arc<Endpoint>, (event, due_at, step, _): DueRow) -> Owed {
     }
 }
 
-fn no_such_event(event: &str) -> Fault {
-    Fault::Corrupt(format!("the event {event}"))
+/// The fault of a delivery whose event is missing.
+pub(super) fn no_such_event(event: &str) -> Fault {
+    Fault::Corrupt(format!("there is a delivery of {event}, but not the event"))
 }
 
 /// Releases deliveries that `node` has claimed; returns how many they were.
@@ -272,17 +272,23 @@ pub(super) async fn give_back(
             }
             Ok(given)
         }
-        Connection::Postgres(conn) => {
-            let back = GiveBackMany {
-                merchants: deliveries.iter().map(|owed| owed.tenant().merchant().0).collect(),
-                environments: deliveries.iter().map(|owed| owed.tenant().environment().as_str()).collect(),
-                endpoints: deliveries.iter().map(|owed| owed.endpoint.id.as_str()).collect(),
-                events: deliveries.iter().map(|owed| owed.event_id.as_str()).collect(),
-                node,
-            };
-            Ok(diesel_async::RunQueryDsl::execute(back, &mut ***conn).await?)
-        }
+        Connection::Postgres(conn) => give_back_on_server(conn, deliveries, node).await,
     }
+}
+
+async fn give_back_on_server(
+    conn: &mut AsyncPgConnection,
+    deliveries: &[Owed],
+    node: &str,
+) -> Result<usize, Fault> {
+    let back = GiveBackMany {
+        merchants: deliveries.iter().map(|owed| owed.tenant().merchant().0).collect(),
+        environments: deliveries.iter().map(|owed| owed.tenant().environment().as_str()).collect(),
+        endpoints: deliveries.iter().map(|owed| owed.endpoint.id.as_str()).collect(),
+        events: deliveries.iter().map(|owed| owed.event_id.as_str()).collect(),
+        node,
+    };
+    Ok(diesel_async::RunQueryDsl::execute(back, conn).await?)
 }
 
 /// Drops some waiting deliveries of a removed endpoint; the next claims and the deletion of old deliveries drop the rest.

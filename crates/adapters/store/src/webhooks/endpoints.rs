@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
-    error::{Fault, LeavesOpen, Trouble},
+    error::{Fault, LeavesOpen, Refused},
     query::Reading,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
@@ -35,9 +35,9 @@ macro_rules! of_tenant {
     };
 }
 
-/// The endpoints of a tenant and a source that were made at `$from` or later. Without a condition on the time
-/// SQLite takes not the index over source and time but the table's key, which leads through those of both
-/// sources; so it stands here even if every endpoint meets it.
+/// The endpoints of a tenant and a source that were made at `$from` or later. The condition on the time stands
+/// here even if every endpoint meets it. Without it SQLite uses the primary key, which covers both sources,
+/// instead of the index over source and time.
 macro_rules! of_source {
     ($tenant:expr, $source:expr, $from:expr) => {
         of_tenant!($tenant)
@@ -46,46 +46,9 @@ macro_rules! of_source {
     };
 }
 
-/// The pauses after which an endpoint is read again of which it is not known whether it was changed.
+/// An endpoint may or may not have been changed. After these pauses it is read again.
 const PAUSES_IN_DOUBT: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_mins(1), Duration::from_mins(10)];
-
-/// The error of a transaction on an endpoint; faults are converted to it.
-struct Refused(EndpointError);
-
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self(EndpointError::Store(fault.into()))
-    }
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        Self(EndpointError::Store(error))
-    }
-}
-
-impl Trouble for Refused {
-    fn fault(&self) -> Option<&Fault> {
-        match self.0 {
-            // The kind of the failure is not known any more, so the worst is assumed.
-            EndpointError::Store(_) => Some(&Fault::Silent),
-            _ => None,
-        }
-    }
-}
-
-impl LeavesOpen for Refused {
-    fn leaves_open(&self) -> bool {
-        matches!(self.0, EndpointError::Store(StoreError::OutcomeUnknown(_)))
-    }
-}
-
-impl From<diesel::result::Error> for Refused {
-    fn from(error: diesel::result::Error) -> Self {
-        Fault::from(error).into()
-    }
-}
 
 #[async_trait]
 impl Endpoints for Store {
@@ -94,7 +57,7 @@ impl Endpoints for Store {
             self.inner.engine.write_for(Some(endpoint.tenant.merchant()), move |conn: &mut Connection| {
                 Box::pin(async move { add(conn, &endpoint, audit).await })
             });
-        added.await.map_err(|refused: Refused| refused.0)
+        added.await.map_err(Refused::into_error)
     }
 
     async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreError> {
@@ -177,7 +140,7 @@ impl Store {
         let call = CallWaits::current().unwrap_or_default();
         let done = self.inner.runtime.spawn(call.around(change).in_current_span()).await;
         // The task died, so it is not known what was committed.
-        done.unwrap_or_else(|error| Err(Refused::from(Fault::OutcomeUnknown(error.to_string())).0))
+        done.unwrap_or_else(|error| Err(StoreError::from(Fault::OutcomeUnknown(error.to_string())).into()))
     }
 
     async fn change_endpoint(
@@ -192,15 +155,15 @@ impl Store {
             Box::pin(async move {
                 let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait)
                     .await?
-                    .ok_or(Refused(EndpointError::NotFound))?;
+                    .ok_or(Refused::Rule(EndpointError::NotFound))?;
                 let was_enabled = endpoint.is_enabled();
-                endpoint.apply(change, at).map_err(Refused)?;
+                endpoint.apply(change, at).map_err(Refused::Rule)?;
                 save(conn, &endpoint).await?;
-                Ok::<_, Refused>((was_enabled, endpoint))
+                Ok::<_, Refused<EndpointError>>((was_enabled, endpoint))
             })
         });
         let changed = self.unless_in_doubt(tenant, &id, changed.await);
-        let (was_enabled, endpoint) = changed.map_err(|refused| refused.0)?;
+        let (was_enabled, endpoint) = changed.map_err(Refused::into_error)?;
         self.tell_of_change(&endpoint);
         if was_enabled && !endpoint.is_enabled() {
             self.fail_what_is_owed(&endpoint).await;
@@ -219,7 +182,7 @@ impl Store {
             Box::pin(async move {
                 let endpoint = lock(conn, tenant, &removing, IfLocked::Wait)
                     .await?
-                    .ok_or(Refused(EndpointError::NotFound))?;
+                    .ok_or(Refused::Rule(EndpointError::NotFound))?;
                 let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
                 let removal = (endpoints::removed_at.eq(at.millis()), endpoints::enabled.eq(false));
                 execute!(conn, diesel::update(row).set(removal))?;
@@ -229,11 +192,11 @@ impl Store {
                     .filter(counters::name.eq(COUNTER))
                     .filter(counters::key1.eq(endpoint.id.as_str()));
                 execute!(conn, diesel::delete(counted))?;
-                Ok::<_, Refused>(endpoint)
+                Ok::<_, Refused<EndpointError>>(endpoint)
             })
         });
         let removed = self.unless_in_doubt(tenant, &id, removed.await);
-        let mut endpoint = removed.map_err(|refused| refused.0)?;
+        let mut endpoint = removed.map_err(Refused::into_error)?;
         endpoint.disable(None, endpoint.updated_at);
         self.tell_of_change(&endpoint);
         Ok(())
@@ -276,15 +239,19 @@ fn news_of(tenant: Tenant, id: &EndpointId) -> News {
     News { saved, ..News::default() }
 }
 
-async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditRecord>) -> Result<(), Refused> {
+async fn add(
+    conn: &mut Connection,
+    endpoint: &Endpoint,
+    audit: Option<AuditRecord>,
+) -> Result<(), Refused<EndpointError>> {
     // Additions to the same merchant wait for each other here, so that the count stays right.
-    directory::merchants::lock(conn, endpoint.tenant.merchant()).await.map_err(|error| match error {
-        quipu_merchants::DirectoryError::Store(store) => Refused(store.into()),
-        _ => Refused(EndpointError::NotFound),
+    directory::merchants::lock(conn, endpoint.tenant.merchant()).await.map_err(|refused| match refused {
+        Refused::Rule(_) => Refused::Rule(EndpointError::NotFound),
+        Refused::Fault(fault) => Refused::Fault(fault),
     })?;
     let count = of_source!(endpoint.tenant, Source::Admin, i64::MIN).count();
     if first!(conn, i64, count)?.unwrap_or(0) >= Endpoint::MOST.into() {
-        return Err(Refused(EndpointError::LimitReached));
+        return Err(Refused::Rule(EndpointError::LimitReached));
     }
     match conn {
         Connection::Sqlite(conn) => {

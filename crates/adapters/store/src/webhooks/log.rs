@@ -14,7 +14,10 @@ use quipu_commit::CallWaits;
 use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection};
 
-use super::fail_pending::{Whose, count};
+use super::{
+    claim::no_such_event,
+    fail_pending::{Whose, count},
+};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
@@ -227,8 +230,7 @@ async fn logged_events(
     let mut listed = Vec::with_capacity(rows.len());
     for row in rows {
         // An event is never dropped while a delivery refers to it.
-        let (kind, at) =
-            told_of.remove(&row.0).ok_or_else(|| Fault::Corrupt(format!("the event {}", row.0)))?;
+        let (kind, at) = told_of.remove(&row.0).ok_or_else(|| no_such_event(&row.0))?;
         listed.push(logged(row, &kind, at)?);
     }
     Ok(listed)
@@ -237,10 +239,10 @@ async fn logged_events(
 fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {
     let (id, status, due_at, attempts, error) = row;
     Ok(LoggedEvent {
+        status: status_of(&id, status)?,
         id: EventId::restore(id),
         name: parsed("an event", kind)?,
         created_at: Timestamp::from_millis(at),
-        status: status_of(status)?,
         error,
         next_attempt_at: due_at.map(Timestamp::from_millis),
         attempts: attempts_of(attempts)?,

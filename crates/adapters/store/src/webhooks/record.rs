@@ -6,7 +6,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use futures_util::future::try_join_all;
 use quipu_commit::{Changes, Commit as _, CommitError};
 use quipu_kernel::{StoreError, Tenant, Timestamp};
-use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, RetryPolicy};
+use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, Reception, RetryPolicy};
 
 use super::endpoints::{IfLocked, lock, save};
 use crate::{
@@ -31,12 +31,13 @@ impl Store {
         }
         let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.commit_outcomes(tenant, outcomes));
         try_join_all(told).await?;
-        let those = |failed: bool| {
-            let those = outcomes.iter().filter(move |outcome| outcome.failed_at.is_some() == failed);
+        let those = |accepted: bool| {
+            let is_accepted = |outcome: &&Outcome| outcome.reception == Reception::Accepted;
+            let those = outcomes.iter().filter(move |outcome| is_accepted(outcome) == accepted);
             those.map(|outcome| outcome.endpoint.as_str().to_owned()).collect::<HashSet<_>>()
         };
-        let mut failing = self.failing_among(those(false)).await?;
-        failing.extend(those(true));
+        let mut failing = self.failing_among(those(true)).await?;
+        failing.extend(those(false));
         let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
         for outcome in outcomes.into_iter().filter(|outcome| failing.contains(outcome.endpoint.as_str())) {
             of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);

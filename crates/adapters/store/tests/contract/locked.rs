@@ -239,7 +239,7 @@ fn a_node_hears_of_endpoints_that_another_one_changes() {
 #[derive(Default)]
 struct Heard(std::sync::Mutex<Vec<EndpointId>>);
 
-impl quipu_webhooks::Handover for Heard {
+impl quipu_webhooks::Deliverer for Heard {
     fn hand_over(&self, _: Vec<Owed>) {}
 
     fn endpoint_changed(&self, _: &Endpoint) {}

@@ -14,8 +14,8 @@ use quipu_kernel::StoreError;
 use quipu_merchants::Merchants as _;
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
-    Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _, EventName,
-    Handover, Owed, Response, RetryPolicy, Source, Spread, TargetUrl, Wanted,
+    Attempted, Deliverer, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _,
+    EventName, Owed, Response, RetryPolicy, Source, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -41,7 +41,7 @@ impl Handed {
     }
 }
 
-impl Handover for Handed {
+impl Deliverer for Handed {
     fn hand_over(&self, mut deliveries: Vec<Owed>) {
         self.0.lock().expect("whole").append(&mut deliveries);
     }
@@ -200,7 +200,7 @@ struct Count {
     count: i64,
 }
 
-impl Handover for Counting {
+impl Deliverer for Counting {
     fn hand_over(&self, _: Vec<Owed>) {}
 
     fn endpoint_changed(&self, _: &Endpoint) {

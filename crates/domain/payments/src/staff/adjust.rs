@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, IdempotencyRecord, Refusal};
-use quipu_kernel::{Clock, Currency, Environment, Fields, MerchantId, Minor, Problems, StoreError, Tenant};
-use quipu_ledger::{PostingError, Transaction};
-use quipu_merchants::AuditRecord;
+use quipu_commit::{Changes, Commit};
+use quipu_kernel::{Clock, Currency, Environment, Fields, MerchantId, Minor, Problems, Tenant};
+use quipu_ledger::Transaction;
 use serde_json::Value;
 
-use crate::{error::AdjustError, staff::recorded::MAX_REASON};
+use crate::{
+    error::AdjustError,
+    staff::recorded::{MAX_REASON, Recorded},
+};
 
-/// A person's order to adjust a balance.
+/// A person's order to adjust a balance, by any amount but zero.
 #[derive(Debug, Clone)]
 pub struct Adjustment {
-    /// The tenant whose balance it is.
-    pub tenant: Tenant,
-    /// The currency of the balance.
-    pub currency: Currency,
-    /// The amount to be added, in minor units; negative to take it away.
-    pub amount: Minor,
-    /// Reason in words, 1 to 500 characters, for the audit log.
-    pub reason: String,
+    tenant: Tenant,
+    currency: Currency,
+    amount: Minor,
+    reason: String,
 }
 
 impl Adjustment {
@@ -44,6 +42,26 @@ impl Adjustment {
         };
         adjustment().filter(|_| problems.is_empty()).ok_or(problems)
     }
+
+    /// The tenant whose balance it is.
+    pub const fn tenant(&self) -> Tenant {
+        self.tenant
+    }
+
+    /// The currency of the balance.
+    pub const fn currency(&self) -> Currency {
+        self.currency
+    }
+
+    /// The amount to be added, in minor units; negative to take it away.
+    pub const fn amount(&self) -> Minor {
+        self.amount
+    }
+
+    /// Reason in words, 1 to 500 characters, for the audit log.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 /// Adjusts balances for the operator.
@@ -58,36 +76,15 @@ impl AdjustBalance {
         Self { commit, clock }
     }
 
-    /// Adds `amount` (signed) to the tenant's available balance, with the audit line that tells of it and, if
-    /// the call has a key, the answer that is kept for a repeat under it.
-    pub async fn run(
-        &self,
-        tenant: Tenant,
-        currency: Currency,
-        amount: Minor,
-        audit: AuditRecord,
-        answer: Option<IdempotencyRecord>,
-    ) -> Result<(), AdjustError> {
-        if amount == Minor::ZERO {
-            return Err(AdjustError::Zero);
-        }
-        let mut changes = Changes::new(tenant, self.clock.now());
-        changes.transactions.push(Transaction::adjustment(currency, amount));
+    /// Carries `adjustment` out on the tenant's available balance. What is `recorded` of it is in the same
+    /// commit.
+    pub async fn run(&self, adjustment: &Adjustment, recorded: Recorded) -> Result<(), AdjustError> {
+        let mut changes = Changes::new(adjustment.tenant, self.clock.now());
+        changes.transactions.push(Transaction::adjustment(adjustment.currency, adjustment.amount));
+        let (audit, answer) = recorded;
         changes.add(audit);
         changes.idempotency = answer;
-        match self.commit.commit(changes).await {
-            Ok(_) => Ok(()),
-            Err(CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds))) => {
-                Err(AdjustError::InsufficientBalance)
-            }
-            Err(CommitError::Refused(Refusal::Posting(PostingError::OutOfRange))) => {
-                Err(AdjustError::OutOfRange)
-            }
-            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Err(AdjustError::IdempotencyKeyUsed),
-            Err(CommitError::Refused(refusal)) => {
-                Err(AdjustError::Store(StoreError::Failed(refusal.to_string())))
-            }
-            Err(CommitError::Store(error)) => Err(error.into()),
-        }
+        self.commit.commit(changes).await?;
+        Ok(())
     }
 }

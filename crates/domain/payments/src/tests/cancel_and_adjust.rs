@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use quipu_kernel::{Currency, Environment, PaymentId, Tenant};
+use quipu_kernel::{Currency, Environment, PaymentId, Problems, Tenant};
 use quipu_merchants::{Actor, AuditRecord};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, deposit, minor, ready, withdrawal};
 use crate::{
-    AdjustBalance, AdjustError, CancelError, CancelPayment, Payment, Status, TransitionContext, Trigger,
+    AdjustBalance, AdjustError, Adjustment, CancelError, CancelPayment, Payment, Status, TransitionContext,
+    Trigger,
 };
 
 fn cancel(
@@ -66,6 +67,19 @@ fn a_worker_that_submits_first_wins() {
     assert!(matches!(cancel(&world, TENANT, &id, None), Err(CancelError::Store(_))));
 }
 
+fn adjustment(units: i64) -> Result<Adjustment, Problems> {
+    let environment = TENANT.environment();
+    let body =
+        json!({ "environment": environment, "currency": "MXN", "amount": units, "reason": "pre-funding" });
+    Adjustment::parse(TENANT.merchant(), &body)
+}
+
+#[test]
+fn an_adjustment_is_never_of_zero() {
+    let text = "must be a signed amount, not zero, of at most 2^53 - 1";
+    assert_eq!(adjustment(0).expect_err("zero"), Problems::of("amount", text));
+}
+
 fn adjust(world: &World, units: i64) -> Result<(), AdjustError> {
     let audit = AuditRecord {
         id: "a".to_owned(),
@@ -78,7 +92,7 @@ fn adjust(world: &World, units: i64) -> Result<(), AdjustError> {
         after: Value::Null,
     };
     let use_case = AdjustBalance::new(world.store.clone(), world.clock.clone());
-    ready(use_case.run(TENANT, Currency::MXN, minor(units), audit, None))
+    ready(use_case.run(&adjustment(units).expect("an order"), (audit, None)))
 }
 
 #[test]
@@ -88,7 +102,6 @@ fn an_adjustment_moves_the_balance_and_is_audited() {
     adjust(&world, -200).expect("corrected");
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(300));
     assert!(world.store.rows().commits.iter().all(|changes| changes.audited));
-    assert!(matches!(adjust(&world, 0), Err(AdjustError::Zero)));
     assert!(matches!(adjust(&world, -301), Err(AdjustError::InsufficientBalance)));
     assert!(matches!(adjust(&world, quipu_kernel::MAX_MINOR), Err(AdjustError::OutOfRange)));
     world.store.fails.store(true, Ordering::Relaxed);

@@ -40,7 +40,7 @@ pub(crate) async fn retry(call: Call, caller: Caller) -> Outcome {
     }
     let webhooks = &call.state.services.webhooks;
     let retried = webhooks.log.retry(caller.tenant(), &endpoint.id, selection, call.now).await?;
-    webhooks.wake.look();
+    webhooks.deliverer.look();
     envelope::one(json!({ "retried": retried }))
 }
 
