@@ -18,7 +18,7 @@ use quipu_merchants::SIMULATOR_RAIL;
 
 use self::incoming::{Effect, Found, Incoming, Source};
 use crate::{
-    act::{Decided, act},
+    act::{Decided, act_on},
     choice,
     error::RailEventError,
     history::{
@@ -26,7 +26,7 @@ use crate::{
         received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT},
     },
     payment::{
-        Due, Payment,
+        Due, Failure, Payment,
         apply::TransitionContext,
         changes::{as_it_stands, put_claimed},
         moves::chain,
@@ -58,6 +58,9 @@ impl From<RailEventError> for NotProcessed {
 pub trait Attention: Send + Sync {
     /// A receipt was parked and waits for a person.
     fn parked(&self, receipt: &Receipt);
+
+    /// The rail refused this payment after it was reported as paid, and that could not be parked.
+    fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError);
 }
 
 /// The use case that processes the events of rails.
@@ -145,6 +148,17 @@ impl ProcessRailEvent {
         self.process(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
     }
 
+    /// The same for a refusal that comes after the payment was reported as paid. The rail is not asked again: if
+    /// the refusal cannot be parked, a person is told of it.
+    pub(crate) async fn run_refusal(&self, rail: &str, payment: &Payment, failure: &Failure) {
+        let refusal = RailEvent::refusal(payment, failure.clone());
+        if let Err(error) = self.run_answer(rail, &refusal, payment).await
+            && let Some(attention) = &self.attention
+        {
+            attention.lost(rail, payment.id(), &error);
+        }
+    }
+
     async fn process(
         &self,
         incoming: Incoming<'_>,
@@ -200,7 +214,11 @@ impl ProcessRailEvent {
             let parked = changes.saved::<Receipt>().cloned();
             Ok(Decided::change(changes, (outcome, parked)))
         };
-        act(&*self.commit, found, read, decide).await
+        let found = match found {
+            Some(found) => found,
+            None => read().await?,
+        };
+        act_on(&*self.commit, found, read, decide).await
     }
 
     /// Reads the facts about a payment that its own row does not have.

@@ -89,7 +89,7 @@ impl SimulateScheme {
             let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
             Ok(Decided::change(changes::postponed(&payment, self.clock.now(), end), ()))
         };
-        act(&*self.commit, None, || self.waiting(tenant, id), decide).await
+        act(&*self.commit, || self.waiting(tenant, id), decide).await
     }
 
     async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {

@@ -22,7 +22,6 @@ use crate::{
     rail::{
         Rail,
         answer::{Instructed, Reservation},
-        event::RailEvent,
     },
     request::creation_key::CreationKey,
 };
@@ -76,7 +75,8 @@ impl CreatePayment {
         key: Option<CreationKey>,
     ) -> Attempt {
         let Some(rail) = self.rails().get(&payment.terms().rail) else {
-            return Attempt::Refused(broken("a rail is gone"), None);
+            let (id, name) = (payment.id(), &payment.terms().rail);
+            return Attempt::Refused(broken(format!("the rail {name} of payment {id} is gone")), None);
         };
         let answer = match reserved.instruct(&**rail, &payment).await {
             Instructed::Given(instructions) => Ok(*instructions),
@@ -148,7 +148,7 @@ impl CreatePayment {
         rail: &dyn Rail,
         answer: &Result<Instructions, Failure>,
     ) -> Result<Changed, CreateError> {
-        let (payment, now) = (payment.clone(), self.clock.now());
+        let (id, payment, now) = (payment.id(), payment.clone(), self.clock.now());
         match answer {
             Ok(instructions) => {
                 let due = due_after(&payment, rail, now);
@@ -157,7 +157,8 @@ impl CreatePayment {
             Err(failure) => {
                 let mut context = TransitionContext::new(now, &**self.entropy());
                 context.failure = Some(failure.clone());
-                payment.apply(Trigger::Fail, context).map_err(|error| broken(&error.to_string()))
+                let failed = payment.apply(Trigger::Fail, context);
+                failed.map_err(|error| broken(format!("payment {id} did not fail: {error}")))
             }
         }
     }
@@ -169,8 +170,7 @@ impl CreatePayment {
         else {
             return;
         };
-        let refusal = RailEvent::refusal(payment, failure.clone());
-        let _ = Box::pin(rail_events.run_answer(rail.name(), &refusal, payment)).await;
+        Box::pin(rail_events.run_refusal(rail.name(), payment, failure)).await;
     }
 
     /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer

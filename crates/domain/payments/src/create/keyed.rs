@@ -110,7 +110,10 @@ impl CreatePayment {
         match (kept.answer, kept.payment_id) {
             (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
             (None, Some(id)) => self.answer_of_unfinished(tenant, asked, id).await.map(Some),
-            (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
+            (None, None) => Err(broken(format!(
+                "the kept answer of key {:?} of {tenant} has neither a body nor a payment",
+                asked.key.as_str()
+            ))),
         }
     }
 
@@ -135,7 +138,8 @@ impl CreatePayment {
         id: PaymentId,
     ) -> Result<Answered, CreateError> {
         let payment = self.reads.payment(tenant, &id).await?;
-        let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
+        let payment =
+            payment.ok_or_else(|| broken(format!("a kept answer of {tenant} names no payment: {id}")))?;
         if payment.awaits_instructions() {
             let answer = asked.form.refused(&CreateError::OutcomeUnknown { id });
             return Ok(Answered { answer, replayed: true });
@@ -148,7 +152,7 @@ impl CreatePayment {
             Attempt::Refused(error, _) => Err(error),
             Attempt::KeyUsed => {
                 let answer = self.kept(tenant, asked).await?.and_then(|kept| kept.answer);
-                let answer = answer.ok_or_else(|| broken("a used key has no kept answer"))?;
+                let answer = answer.ok_or_else(|| no_answer(tenant, asked))?;
                 Ok(Answered { answer, replayed: true })
             }
         }
@@ -162,7 +166,7 @@ impl CreatePayment {
         asked: &KeyedRequest,
     ) -> Result<Answered, CreateError> {
         let kept = self.kept_answer(tenant, asked).await.map_err(unrepeatable)?;
-        kept.ok_or_else(|| broken("a used key has no kept answer"))
+        kept.ok_or_else(|| no_answer(tenant, asked))
     }
 
     /// Keeps a refusal, so that a repeat gets it again even if the same request would succeed by then.
@@ -183,7 +187,10 @@ impl CreatePayment {
                 self.answer_of_the_winner(tenant, asked).await
             }
             Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
-            Err(CommitError::Refused(_)) => Err(broken("a kept answer was refused for something else")),
+            Err(CommitError::Refused(refusal)) => {
+                let key = asked.key.as_str();
+                Err(broken(format!("the kept answer of key {key:?} of {tenant} was refused: {refusal}")))
+            }
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }
@@ -191,6 +198,10 @@ impl CreatePayment {
     fn key_of(&self, asked: &KeyedRequest) -> CreationKey {
         CreationKey::new(asked.key.clone(), asked.body_hash.clone(), self.clock.now())
     }
+}
+
+fn no_answer(tenant: Tenant, asked: &KeyedRequest) -> CreateError {
+    broken(format!("the used key {:?} of {tenant} has no kept answer", asked.key.as_str()))
 }
 
 /// Replaces an error that invites the caller to send the same call again, when its nonce is used up. The

@@ -118,7 +118,7 @@ impl FillRecipient {
             let payment = self.reads.payment(tenant, id).await?.ok_or(FillError::NotFound)?;
             Ok((payment, self.route_book.routes(tenant.merchant()).await?))
         };
-        act(&*self.commit, None, read, |(payment, routes)| {
+        act(&*self.commit, read, |(payment, routes)| {
             let now = self.clock.now();
             if !payment.waits_for_recipient() || payment.terms().expires_at.is_some_and(|end| end <= now) {
                 return Err(FillError::NotAwaited);

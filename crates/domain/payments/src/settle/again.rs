@@ -6,7 +6,7 @@ use quipu_commit::{Changes, WorkChange, WorkInHand};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
-    act::{Decided, act},
+    act::{Decided, act_on},
     error::SettleError,
     payment::{Due, DueAction, Payment, changes},
     rail::Rail,
@@ -22,7 +22,7 @@ const IN_A_MOMENT: Duration = Duration::from_millis(250);
 pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
-    /// Puts the next question off by the rail's schedule, but never beyond expiry.
+    /// Puts the next question off by the rail's schedule, at the latest until expiry.
     pub(super) async fn ask_again(
         &self,
         rail: &Arc<dyn Rail>,
@@ -35,7 +35,7 @@ impl SettlePayment {
         }
     }
 
-    /// Puts off a question that could not be sent, but never beyond expiry. It does not count as begun.
+    /// Puts off a question that could not be sent, at the latest until expiry, without counting it.
     pub(super) async fn ask_after_all(
         &self,
         claimed: &WorkInHand,
@@ -47,8 +47,8 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// Puts off a payment on a rail that this node does not know, but never beyond expiry, since another node
-    /// may be configured for the rail. It does not count as begun.
+    /// Puts off a payment on a rail that this node does not know, at the latest until expiry and without counting
+    /// the attempt, since another node may be configured for the rail.
     pub(super) async fn leave_to_others(
         &self,
         claimed: &WorkInHand,
@@ -107,7 +107,7 @@ impl SettlePayment {
             changes::put_named(&mut changes, payment, named.clone());
             Ok(Decided::change(changes, ()))
         };
-        act(&*self.commit, Some(Some(payment)), read, decide).await
+        act_on(&*self.commit, Some(payment), read, decide).await
     }
 
     /// A single change: the claimed work is put off, with the attempts of the claim.

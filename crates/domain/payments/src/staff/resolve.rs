@@ -68,7 +68,7 @@ impl ResolveReceipt {
             changes.idempotency = answer;
             Ok(Decided::change(changes, after))
         };
-        act(&*self.commit, None, || self.read(id), decide).await
+        act(&*self.commit, || self.read(id), decide).await
     }
 
     /// The receipt, and the payment that it names with its current route.
