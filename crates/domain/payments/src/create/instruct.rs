@@ -6,7 +6,6 @@
 
 use quipu_commit::{Changes, CommitError, KeptAnswer, Refusal};
 use quipu_kernel::Timestamp;
-use quipu_merchants::Direction;
 
 use crate::{
     create::{Attempt, CreatePayment, broken},
@@ -16,7 +15,7 @@ use crate::{
         Due, DueAction, Failure, Payment,
         apply::TransitionContext,
         changes::{self, Changed},
-        status::{Status, Trigger},
+        status::Trigger,
         view,
     },
     rail::{
@@ -29,40 +28,10 @@ use crate::{
 /// How often the second commit is decided again because a callback came first.
 const TRIES: u8 = 4;
 
-impl Payment {
-    /// Whether this is a deposit that has no instructions yet.
-    pub fn awaits_instructions(&self) -> bool {
-        self.terms().kind.direction() == Direction::Deposit
-            && self.status() == Status::Processing
-            && self.state().instructions == Instructions::default()
-    }
-
-    /// The payment with its instructions. Its status does not change, and there is no event.
-    pub(crate) fn with_instructions(
-        self,
-        instructions: Instructions,
-        at: Timestamp,
-        due: Option<Due>,
-    ) -> Changed {
-        let (terms, mut state) = self.into_parts();
-        let from = state.revision;
-        state.instructions = instructions;
-        state.revision += 1;
-        state.updated_at = at;
-        let mut changes = Changes::new(terms.tenant, at);
-        changes.work.push(changes::next_work(&terms.id, due));
-        changes.payment_id = Some(terms.id.clone());
-        let payment = Self::restore(terms, state);
-        changes::save(&mut changes, Some(from), payment.clone());
-        Changed { payment, changes }
-    }
-}
-
 /// The next thing to do with a payment that its provider knows: ask for its status, or let it expire.
 fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
-    let asked = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
-    let expires = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-    Due::earlier(asked, expires)
+    let question = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+    Due::earlier(question, payment.terms().expiry())
 }
 
 impl CreatePayment {

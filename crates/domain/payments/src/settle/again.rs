@@ -146,7 +146,6 @@ pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
 
 /// When the payment expires, if its status allows that.
 pub(super) fn expiry(payment: &Payment) -> Option<Due> {
-    let at = payment.terms().expires_at?;
     payment.status().after(payment.situation(), at_expiry(payment))?;
-    Some(Due { at, action: DueAction::Expire })
+    payment.terms().expiry()
 }
