@@ -62,8 +62,7 @@ mod tests {
             currency: None,
             reason: ParkReason::UnknownPayment,
             created_at: Timestamp::from_millis(1_763_683_200_000),
-            resolution: None,
-            resolved_at: None,
+            resolved: None,
         };
         let lines = Lines::default();
         let writer = lines.clone();

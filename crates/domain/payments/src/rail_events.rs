@@ -263,7 +263,7 @@ impl ProcessRailEvent {
             Effect::Park(payment, reason) => {
                 let receipt = self.receipt(incoming, payment.as_ref(), reason, at);
                 let mut changes = untouched(source, payment, at);
-                changes.saves.push(Receipt::parked(receipt));
+                changes.saves.push(receipt.into_save());
                 (changes, RailEventOutcome::Parked(reason))
             }
             Effect::Known(payment) => (untouched(source, Some(payment), at), RailEventOutcome::Known),
@@ -316,8 +316,7 @@ impl ProcessRailEvent {
             currency: event.currency,
             reason,
             created_at: at,
-            resolution: None,
-            resolved_at: None,
+            resolved: None,
         }
     }
 }
