@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, IdempotencyRecord, Refusal};
-use quipu_kernel::{Clock, Currency, Environment, Fields, MerchantId, Minor, Problems, StoreError, Tenant};
+use quipu_kernel::{Clock, Currency, Environment, Fields, MerchantId, Minor, Problems, Tenant};
 use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::AuditRecord;
 use serde_json::Value;
@@ -84,10 +84,7 @@ impl AdjustBalance {
                 Err(AdjustError::OutOfRange)
             }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Err(AdjustError::IdempotencyKeyUsed),
-            Err(CommitError::Refused(refusal)) => {
-                Err(AdjustError::Store(StoreError::Failed(refusal.to_string())))
-            }
-            Err(CommitError::Store(error)) => Err(error.into()),
+            Err(error) => Err(AdjustError::Store(error.into())),
         }
     }
 }
