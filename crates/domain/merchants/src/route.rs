@@ -38,15 +38,16 @@ wire_names! {
     }
 }
 
-/// How strictly account numbers are checked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccountCheck {
-    /// Only the format is checked.
-    #[default]
-    Format,
-    /// The check digits are checked too (CLABE, CBU, ABN, IBAN).
-    Enforce,
+wire_names! {
+    /// How strictly account numbers are checked.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum AccountCheck {
+        /// Only the format is checked.
+        #[default]
+        Format = "format",
+        /// The check digits are checked too (CLABE, CBU, ABN, IBAN).
+        Enforce = "enforce",
+    }
 }
 
 /// The key by which a route is found, within its merchant.
