@@ -171,7 +171,7 @@ impl SettlePayment {
         match self.call(rail, reserved, &payment, questions_so_far).await {
             Ok((due, named)) => {
                 let next = match (due, before) {
-                    (Some(due), Some(claim)) => self.until(claim, due),
+                    (Some(due), Some(claim)) => self.put_off_change(claim, due),
                     _ => changes::next(&payment, self.clock.now(), due),
                 };
                 self.keep(payment, named, next).await
@@ -206,7 +206,7 @@ impl SettlePayment {
     async fn ask(&self, claimed: &WorkInHand, payment: Payment) -> Result<(), SettleError> {
         if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
             // It ended in another way since the claim.
-            return self.commit_unless_stale(self.done(claimed)).await;
+            return self.commit_unless_stale(self.done_change(claimed)).await;
         }
         let rail = self.rail(&payment)?;
         let claimed = &outside_schedule_if_taken_over(claimed, &payment);
@@ -270,8 +270,8 @@ impl SettlePayment {
         match rail.instruct(&payment).await {
             Instructed::Given(instructions) => {
                 let (expiry, now) = (expiry(&payment), self.clock.now());
-                let asked = self.next_question(rail, claimed.attempts);
-                let due = Due::earlier(asked, expiry);
+                let question = self.next_question(rail, claimed.attempts);
+                let due = Due::earlier(question, expiry);
                 self.commit_unless_stale(payment.with_instructions(*instructions, now, due).changes).await
             }
             Instructed::Rejected(failure) => {
@@ -342,7 +342,7 @@ impl SettlePayment {
                 Ok(moved) => Decided::change(moved.changes, ()),
                 // No such move is allowed. The expiry is then done; what whoever moved the payment since the
                 // claim has put in its place stays due.
-                Err(_) if is_first => Decided::change(self.done(claimed), ()),
+                Err(_) if is_first => Decided::change(self.done_change(claimed), ()),
                 Err(_) => Decided::Stay(()),
             })
         };

@@ -60,17 +60,17 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// When the rail is asked next, after `asked` questions: the gaps apply in their order, and the last one
+    /// When the rail is asked next, after `questions_so_far`: the gaps apply in their order, and the last one
     /// repeats.
-    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, asked: i32) -> Option<Due> {
+    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, questions_so_far: i32) -> Option<Due> {
         let gaps = rail.questions();
-        let asked = usize::try_from(asked).unwrap_or(0);
-        let gap = gaps.get(asked).or(gaps.last())?;
+        let step = usize::try_from(questions_so_far).unwrap_or(0);
+        let gap = gaps.get(step).or(gaps.last())?;
         Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
     }
 
     pub(super) async fn put_off(&self, claimed: &WorkInHand, due: Due) -> Result<(), SettleError> {
-        self.commit_unless_stale(self.until(claimed, due)).await
+        self.commit_unless_stale(self.put_off_change(claimed, due)).await
     }
 
     /// Like `put_off`, unless the payment has moved since it was read.
@@ -80,7 +80,7 @@ impl SettlePayment {
         payment: &Payment,
         due: Due,
     ) -> Result<(), SettleError> {
-        let mut changes = self.until(claimed, due);
+        let mut changes = self.put_off_change(claimed, due);
         changes.expects.push(changes::as_it_stands(payment));
         self.commit_unless_stale(changes).await
     }
@@ -111,7 +111,7 @@ impl SettlePayment {
     }
 
     /// A single change: the claimed work is put off, with the attempts of the claim.
-    pub(super) fn until(&self, claimed: &WorkInHand, due: Due) -> Changes {
+    pub(super) fn put_off_change(&self, claimed: &WorkInHand, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
@@ -119,7 +119,7 @@ impl SettlePayment {
     }
 
     /// A single change: the claimed work is done. Work that has taken its place since the claim stays.
-    pub(super) fn done(&self, claimed: &WorkInHand) -> Changes {
+    pub(super) fn done_change(&self, claimed: &WorkInHand) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         changes.work.push(WorkChange::Done(claimed.clone()));
         changes
