@@ -8,13 +8,8 @@ use serde_json::Value;
 use crate::{
     pairing::{Unpaired, unpaired},
     payout_fields::{PAYOUT_FIELDS, refused_payout_fields},
-    route::{Direction, Method, Route, RouteKey},
+    route::{Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL},
 };
-
-/// The name of the rail of the test environment.
-pub const SIMULATOR_RAIL: &str = "simulator";
-/// The name of the rail on which people move the money.
-pub const MANUAL_RAIL: &str = "manual";
 
 /// Characters of one member of `instructions`, enough for a long URL.
 const MOST_IN_INSTRUCTION: usize = 2048;
