@@ -1,7 +1,7 @@
 //! Calls a person when something is parked: a warning in the log, and a counter for the monitoring.
 
 use quipu_kernel::PaymentId;
-use quipu_payments::{Attention, Receipt};
+use quipu_payments::{Attention, RailEventError, Receipt};
 
 use crate::metrics::PARKED;
 
@@ -15,6 +15,11 @@ impl Attention for LoudAttention {
         let Receipt { receipt_id, rail, payment_id, reason, .. } = receipt;
         let (payment, reason) = (payment_id.as_ref().map(PaymentId::as_str), reason.as_str());
         tracing::warn!(receipt_id, rail, payment, reason, "a message of a rail was parked as a receipt");
+    }
+
+    fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError) {
+        let payment = payment.as_str();
+        tracing::error!(rail, payment, %error, "a rail's refusal of a paid deposit could not be parked");
     }
 }
 
@@ -57,8 +62,7 @@ mod tests {
             currency: None,
             reason: ParkReason::UnknownPayment,
             created_at: Timestamp::from_millis(1_763_683_200_000),
-            resolution: None,
-            resolved_at: None,
+            resolved: None,
         };
         let lines = Lines::default();
         let writer = lines.clone();

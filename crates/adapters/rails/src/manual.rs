@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use quipu_kernel::{Currency, Timestamp};
-use quipu_merchants::{Direction, Method, Route};
+use quipu_merchants::{Direction, MANUAL_RAIL, Method, Route};
 use quipu_payments::{BankDetails, Instructions, IssuedInstructions, Payment, Rail, RailStatus, Submission};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub struct Manual;
 #[async_trait]
 impl Rail for Manual {
     fn name(&self) -> &'static str {
-        "manual"
+        MANUAL_RAIL
     }
 
     fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions {
@@ -81,7 +81,7 @@ mod tests {
 
     fn issued(method: Method, currency: Currency, members: &Value) -> IssuedInstructions {
         let sample = Sample::new(PaymentType::Deposit, method, currency);
-        let mut route = sample.route("manual");
+        let mut route = sample.route(MANUAL_RAIL);
         route.instructions = members.as_object().cloned().unwrap_or_default();
         Manual.issue(&sample.payment(), &route)
     }
@@ -136,6 +136,9 @@ mod tests {
     #[test]
     fn a_withdrawal_shows_nothing_and_waits_for_a_person() {
         let sample = Sample::new(PaymentType::Withdrawal, Method::Spei, Currency::MXN);
-        assert_eq!(Manual.issue(&sample.payment(), &sample.route("manual")), IssuedInstructions::default());
+        assert_eq!(
+            Manual.issue(&sample.payment(), &sample.route(MANUAL_RAIL)),
+            IssuedInstructions::default()
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use quipu_kernel::{Amount, Clock, Environment, Timestamp};
-use quipu_merchants::{Direction, Route};
+use quipu_merchants::{Direction, Route, SIMULATOR_RAIL};
 use quipu_payments::{
     Arrival, Due, DueAction, Failure, IssuedInstructions, Payment, Rail, RailEvent, RailEventKind,
     RailStatus, Status, Submission,
@@ -123,7 +123,7 @@ fn is_simulated(payment: &Payment) -> bool {
 #[async_trait]
 impl Rail for Simulator {
     fn name(&self) -> &'static str {
-        "simulator"
+        SIMULATOR_RAIL
     }
 
     fn issue(&self, payment: &Payment, _route: &Route) -> IssuedInstructions {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn issued(sample: &Sample) -> IssuedInstructions {
-        simulator().issue(&sample.payment(), &sample.route("simulator"))
+        simulator().issue(&sample.payment(), &sample.route(SIMULATOR_RAIL))
     }
 
     #[test]

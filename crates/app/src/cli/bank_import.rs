@@ -12,7 +12,7 @@ use std::{fs::File, io::BufReader, path::Path};
 use anyhow::{Context, Result, bail};
 use quipu_bankfiles::{Entry, read_statement};
 use quipu_commit::{Changes, Commit as _};
-use quipu_merchants::{Actor, AuditRecord};
+use quipu_merchants::{Actor, AuditRecord, MANUAL_RAIL};
 use quipu_payments::{BankEntry, CrossTenantReads, MovementNames, RailEventOutcome, UNKNOWN_TENANT};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -20,8 +20,6 @@ use tokio::sync::mpsc;
 use super::answer;
 use crate::{standard_error, wire::Foundation};
 
-/// The rail of people, whose payments statements tell of.
-const RAIL: &str = "manual";
 /// Entries that may wait between reading and applying.
 const AHEAD: usize = 64;
 
@@ -144,7 +142,7 @@ async fn apply(
         None => None,
     };
     let event = entry.event(name, named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
-    Ok(foundation.rail_events().run_statement_entry(RAIL, &event).await?)
+    Ok(foundation.rail_events().run_statement_entry(MANUAL_RAIL, &event).await?)
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ impl<'a> KeyedDecision<'a> {
         let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let action = StaffAction { entropy, at, actor: Actor::shell() };
-        let request = StaffRequest { tenant, call, key: &key, asked: sha256_hex(asked.as_bytes()), at };
+        let request =
+            StaffRequest { tenant, call, key: &key, request_hash: sha256_hex(asked.as_bytes()), at };
         let attempt = StaffAttempt::new(foundation.payments(), foundation.commit(), request);
         Ok(Self { attempt, key, action })
     }

@@ -48,6 +48,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Reads an object within a request, whose members' paths begin with `path`.
+    pub fn within(path: String, value: &'a Value) -> Option<Self> {
+        Some(Self { path, members: value.as_object()? })
+    }
+
     /// The dotted path of a member: `payout.bsb`.
     pub fn path(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }

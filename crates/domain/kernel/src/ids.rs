@@ -97,9 +97,8 @@ impl fmt::Display for PaymentId {
     }
 }
 
-/// Hands out payment identifiers. The identifiers that one process makes in one millisecond increase, unless one
-/// for another millisecond is made in between, so that a list shows the later one first. Each is greater than the one before by a random number of up to 2^40, so
-/// that nobody can guess the next.
+/// Hands out payment identifiers. Identifiers of one millisecond increase, so that lists show the later payment
+/// first, unless the clock moved in between. Each step is random, up to 2^40, so nobody can guess the next.
 #[derive(Debug, Default)]
 pub struct PaymentIdSource {
     /// The latest millisecond, and the latest suffix in it.

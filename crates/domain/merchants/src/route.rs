@@ -4,6 +4,11 @@ use quipu_kernel::{Amount, Currency, Environment, MAX_MINOR, Minor, OutOfRange, 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The name of the rail of the test environment.
+pub const SIMULATOR_RAIL: &str = "simulator";
+/// The name of the rail on which people move the money.
+pub const MANUAL_RAIL: &str = "manual";
+
 wire_names! {
     /// The payment method (docs/API.md, "Methods").
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,15 +43,16 @@ wire_names! {
     }
 }
 
-/// How strictly account numbers are checked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccountCheck {
-    /// Only the format is checked.
-    #[default]
-    Format,
-    /// The check digits are checked too (CLABE, CBU, ABN, IBAN).
-    Enforce,
+wire_names! {
+    /// How strictly account numbers are checked.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum AccountCheck {
+        /// Only the format is checked.
+        #[default]
+        Format = "format",
+        /// The check digits are checked too (CLABE, CBU, ABN, IBAN).
+        Enforce = "enforce",
+    }
 }
 
 /// The key by which a route is found, within its merchant.
@@ -199,14 +205,14 @@ impl Route {
         };
         let mut routes = Vec::new();
         for (method, currency) in pairings {
-            routes.push(Self::plain(key(method, currency, Direction::Deposit, false), "simulator"));
+            routes.push(Self::plain(key(method, currency, Direction::Deposit, false), SIMULATOR_RAIL));
             // `redirectpay` takes money in only.
             if method != Method::RedirectPay {
-                routes.push(Self::plain(key(method, currency, Direction::Withdrawal, false), "simulator"));
+                routes.push(Self::plain(key(method, currency, Direction::Withdrawal, false), SIMULATOR_RAIL));
             }
         }
         let partner = key(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
-        routes.push(Self::plain(partner, "simulator"));
+        routes.push(Self::plain(partner, SIMULATOR_RAIL));
         routes
     }
 }

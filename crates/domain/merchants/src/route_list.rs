@@ -1,20 +1,15 @@
 //! Reads a list of routes that the operator wrote.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Display};
 
-use quipu_kernel::{Amount, Currency, Environment, Fields, Minor, Problems};
+use quipu_kernel::{Currency, Environment, Fields, Minor, Problems};
 use serde_json::Value;
 
 use crate::{
     pairing::{Unpaired, unpaired},
     payout_fields::{PAYOUT_FIELDS, refused_payout_fields},
-    route::{AccountCheck, Direction, Method, Route, RouteKey},
+    route::{Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL},
 };
-
-/// The name of the rail of the test environment.
-pub const SIMULATOR_RAIL: &str = "simulator";
-/// The name of the rail on which people move the money.
-pub const MANUAL_RAIL: &str = "manual";
 
 /// Characters of one member of `instructions`, enough for a long URL.
 const MOST_IN_INSTRUCTION: usize = 2048;
@@ -37,6 +32,7 @@ const MEMBERS: [&str; 15] = [
     "account_check",
     "instructions",
 ];
+
 /// Reads `{"routes": […]}` and collects all problems: unknown members, values out of range, unknown rails (by
 /// `knows_rail`), two routes with the same key, and routes that could not work.
 pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<Vec<Route>, Problems> {
@@ -51,65 +47,63 @@ pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<V
     let mut keys = BTreeSet::new();
     let mut routes = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let mut own = Problems::new();
-        if let Some(route) = parse_route(item, &knows_rail, &mut own) {
+        let Some(fields) = Fields::within(format!("routes.{index}"), item) else {
+            problems.add(&format!("routes.{index}.value"), "must be an object");
+            continue;
+        };
+        if let Some(route) = parse_route(&fields, &knows_rail, &mut problems) {
             if !keys.insert(route.key()) {
-                own.add(
-                    "key",
-                    "repeats that of another route (environment, currency, method, direction, partner)",
-                );
+                let what =
+                    "repeats that of another route (environment, currency, method, direction, partner)";
+                problems.add(&fields.path("key"), what);
             }
             routes.push(route);
-        }
-        for message in own.into_messages() {
-            let (field, what) = message.split_once(' ').unwrap_or((&message, ""));
-            problems.add(&format!("routes.{index}.{field}"), what);
         }
     }
     if problems.is_empty() { Ok(routes) } else { Err(problems) }
 }
 
-fn parse_route(item: &Value, knows_rail: impl Fn(&str) -> bool, problems: &mut Problems) -> Option<Route> {
-    let Ok(fields) = Fields::of_body(item) else {
-        problems.add("value", "must be an object");
-        return None;
-    };
+fn parse_route(
+    fields: &Fields<'_>,
+    knows_rail: impl Fn(&str) -> bool,
+    problems: &mut Problems,
+) -> Option<Route> {
     fields.refuse_unknown(&MEMBERS, problems);
-    let key = parse_key(&fields, problems);
+    let key = parse_key(fields, problems);
     let rail = fields.required_text("rail", 64, problems);
     if rail.is_some_and(|rail| !knows_rail(rail)) {
-        problems.add("rail", "is not a configured rail");
+        problems.add(&fields.path("rail"), "is not a configured rail");
     }
     let mut route = Route::plain(key?, rail?);
     route.enabled = fields.boolean("enabled", problems).unwrap_or(true);
-    read_money(&fields, &mut route, problems);
-    read_rules(&fields, &mut route, problems);
-    judge_whole(&route, problems);
+    read_money(fields, &mut route, problems);
+    read_rules(fields, &mut route, problems);
+    judge_whole(&route, |member, rule| problems.add(&fields.path(member), rule));
     Some(route)
 }
 
-/// Notes the problems of a route that could not work.
-fn judge_whole(route: &Route, problems: &mut Problems) {
+/// Refuses the members of a route that could not work.
+fn judge_whole(route: &Route, mut refuse: impl FnMut(&str, &dyn Display)) {
     if route.rail == SIMULATOR_RAIL && route.environment == Environment::Live {
-        problems.add("rail", "must not be simulator in live");
+        refuse("rail", &"must not be simulator in live");
     }
     let mut asked_for = route.required_payout_fields.iter().map(String::as_str);
     if route.partner {
         if let Some(unfit) = asked_for.find(|name| *name != "recipient_name") {
             let rule = format_args!("must not have {unfit}, which a partner destination may not have");
-            problems.add("required_payout_fields", rule);
+            refuse("required_payout_fields", &rule);
         }
     } else if let Some(unfit) = asked_for.find(|name| refused_payout_fields(route.method).contains(name)) {
         let rule = format_args!("must not have {unfit}, which method {} refuses", route.method.as_str());
-        problems.add("required_payout_fields", rule);
+        refuse("required_payout_fields", &rule);
     }
     if !route.admits_any_amount() {
-        problems.add("fee_fixed", "must leave an amount from min_amount to max_amount that can bear the fee");
+        refuse("fee_fixed", &"must leave an amount from min_amount to max_amount that can bear the fee");
     }
     if route.rail == MANUAL_RAIL && route.direction == Direction::Deposit {
         let needed = needed_instructions(route.method, route.currency);
         for name in needed.iter().filter(|name| !route.instructions.contains_key(**name)) {
-            problems.add(&format!("instructions.{name}"), "is required on the manual rail");
+            refuse(&format!("instructions.{name}"), &"is required on the manual rail");
         }
     }
 }
@@ -142,10 +136,12 @@ fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
     for found in method.map(|method| unpaired(method, currency, direction, partner)).unwrap_or_default() {
         match found {
             Unpaired::PartnerMethod | Unpaired::PartnerDirection => {
-                problems.add("partner", "is only for withdrawals by bank_transfer");
+                problems.add(&fields.path("partner"), "is only for withdrawals by bank_transfer");
             }
-            Unpaired::DepositOnly => problems.add("direction", "must be deposit for redirectpay"),
-            Unpaired::Currency(rule) => problems.add("currency", rule),
+            Unpaired::DepositOnly => {
+                problems.add(&fields.path("direction"), "must be deposit for redirectpay");
+            }
+            Unpaired::Currency(rule) => problems.add(&fields.path("currency"), rule),
         }
     }
     Some(RouteKey {
@@ -158,25 +154,21 @@ fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
 }
 
 fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
-    let mut amount = |name: &str| {
-        let units = fields.integer(name, problems)?;
-        Amount::new(units).map_err(|_| problems.add(name, "must be from 1 to 2^53 - 1")).ok()
-    };
-    route.min_amount = amount("min_amount").unwrap_or(route.min_amount);
-    route.max_amount = amount("max_amount");
+    route.min_amount = fields.amount("min_amount", problems).unwrap_or(route.min_amount);
+    route.max_amount = fields.amount("max_amount", problems);
     if route.max_amount.is_some_and(|max| max < route.min_amount) {
-        problems.add("max_amount", "must not be below min_amount");
+        problems.add(&fields.path("max_amount"), "must not be below min_amount");
     }
     if let Some(bps) = fields.integer("fee_bps", problems) {
         match u16::try_from(bps) {
             Ok(bps) if bps <= 10_000 => route.fee_bps = bps,
-            _ => problems.add("fee_bps", "must be from 0 to 10000"),
+            _ => problems.add(&fields.path("fee_bps"), "must be from 0 to 10000"),
         }
     }
     if let Some(units) = fields.integer("fee_fixed", problems) {
         match Minor::new(units) {
             Ok(fee) if !fee.is_negative() => route.fee_fixed = fee,
-            _ => problems.add("fee_fixed", "must be from 0 to 2^53 - 1"),
+            _ => problems.add(&fields.path("fee_fixed"), "must be from 0 to 2^53 - 1"),
         }
     }
 }
@@ -214,7 +206,7 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
         // A year: nobody waits longer for a transfer, and sums with any instant stay in range.
         match u32::try_from(seconds) {
             Ok(seconds @ 1..=31_536_000) => route.expires_in = Some(seconds),
-            _ => problems.add("expires_in", "must be from 1 to 31536000 seconds"),
+            _ => problems.add(&fields.path("expires_in"), "must be from 1 to 31536000 seconds"),
         }
     }
     for name in fields.texts("required_payout_fields", PAYOUT_FIELDS.len(), problems).unwrap_or_default() {
@@ -222,17 +214,15 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
             route.required_payout_fields.push(name.to_owned());
         } else {
             let known = PAYOUT_FIELDS.join(", ");
-            problems.add("required_payout_fields", format_args!("must be among {known}"));
+            problems.add(&fields.path("required_payout_fields"), format_args!("must be among {known}"));
         }
     }
-    route.account_check = match fields.text("account_check", 16, problems) {
-        None | Some("format") => AccountCheck::Format,
-        Some("enforce") => AccountCheck::Enforce,
-        Some(_) => {
-            problems.add("account_check", "must be one of format, enforce");
-            AccountCheck::Format
+    if let Some(name) = fields.text("account_check", 16, problems) {
+        match name.parse() {
+            Ok(check) => route.account_check = check,
+            Err(error) => problems.add(&fields.path("account_check"), error),
         }
-    };
+    }
     if let Some(members) = fields.object("instructions", problems) {
         let known = known_instructions(route);
         members.refuse_unknown(&known, problems);
@@ -274,12 +264,16 @@ mod tests {
         bad["fee_bps"] = json!(10_001);
         bad["max_amount"] = json!(0);
         bad["colour"] = json!("red");
+        bad["two words"] = json!(1);
+        bad["account_check"] = json!("loose");
         let problems = parse(&json!({ "routes": [good, bad, 7] })).expect_err("bad");
         let expected = [
             "routes.1.colour is not a known member",
+            "routes.1.two words is not a known member",
             "routes.1.rail is not a configured rail",
             "routes.1.max_amount must be from 1 to 2^53 - 1",
             "routes.1.fee_bps must be from 0 to 10000",
+            "routes.1.account_check must be one of format, enforce",
             "routes.1.key repeats that of another route (environment, currency, method, direction, partner)",
             "routes.2.value must be an object",
         ];

@@ -22,22 +22,40 @@ impl<T> Decided<T> {
     }
 }
 
-/// Decides on the payment in `found`, or on the payment that is read, and commits. If the payment changes
-/// before the commit, it is read and decided anew. An error of `decide` says why nothing may be done.
-pub(crate) async fn act<Found, Told, E, Reading>(
+/// Reads a payment, decides and commits. If the payment changes before the commit, it is read and decided anew. An
+/// error of `decide` says why nothing may be done.
+pub(crate) fn act<Found, Told, E, Reading>(
     commit: &dyn Commit,
-    found: Option<Found>,
     read: impl Fn() -> Reading,
     decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
-) -> Result<Told, E>
+) -> impl Future<Output = Result<Told, E>>
 where
     E: From<CommitError>,
     Reading: Future<Output = Result<Found, E>>,
 {
-    act_again_if_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
+    act_again_if_overtaken(commit, is_stale, None, read, decide)
 }
 
-/// The same, where `is_overtaken` tells which refusals require a new decision.
+/// The same, where the first decision is about what was `found` before.
+pub(crate) fn act_on<Found, Told, E, Reading>(
+    commit: &dyn Commit,
+    found: Found,
+    read: impl Fn() -> Reading,
+    decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
+) -> impl Future<Output = Result<Told, E>>
+where
+    E: From<CommitError>,
+    Reading: Future<Output = Result<Found, E>>,
+{
+    act_again_if_overtaken(commit, is_stale, Some(found), read, decide)
+}
+
+const fn is_stale(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Stale)
+}
+
+/// The same, where `is_overtaken` tells which refusals require a new decision. The first one is about `found`, if
+/// that is given.
 pub(crate) async fn act_again_if_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Queue, Record, Work, WorkChange, WorkInHand};
+use quipu_commit::{Changes, Commit, Queue, Record, Work, WorkChange, WorkInHand};
 use quipu_kernel::{Clock, PaymentId, StoreError, Timestamp};
 
 use crate::{payment::status::Status, ports::PaymentReads};
@@ -52,10 +52,7 @@ impl RaiseAlert {
         if let Some(alert) = &alert {
             changes.add(alert.clone());
         }
-        match self.commit.commit(changes).await {
-            Ok(_) => Ok(alert),
-            Err(CommitError::Refused(refusal)) => Err(StoreError::Failed(refusal.to_string())),
-            Err(CommitError::Store(error)) => Err(error),
-        }
+        self.commit.commit(changes).await?;
+        Ok(alert)
     }
 }

@@ -52,6 +52,6 @@ impl CancelPayment {
             let moved = moved.map_err(|_| CancelError::AlreadyProcessed(status))?;
             Ok(Decided::change(moved.changes, moved.payment))
         };
-        act(&*self.commit, None, read, decide).await
+        act(&*self.commit, read, decide).await
     }
 }

@@ -129,7 +129,9 @@ impl CreatePayment {
         let outcome = match self.attempt(creation, None, &mut subject).await {
             Attempt::Created(payment, _) => Ok(*payment),
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
-            Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
+            Attempt::KeyUsed => {
+                Err(broken(format!("a creation of {tenant} without a key was refused for its key")))
+            }
         };
         self.unknown.told(&subject, outcome)
     }
@@ -142,7 +144,9 @@ impl CreatePayment {
             Ok(_) => Ok(()),
             Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
             Err(CommitError::Store(error)) => Err(error.into()),
-            Err(CommitError::Refused(_)) => Err(broken("a nonce alone was refused for something else")),
+            Err(CommitError::Refused(refusal)) => {
+                Err(broken(format!("a nonce alone was refused for something else: {refusal} ({tenant})")))
+            }
         }
     }
 
@@ -203,7 +207,8 @@ impl CreatePayment {
                     (Some(payment), Some(reserved)) => self.instruct(payment, reserved, key).await,
                     (Some(payment), None) => Attempt::Created(payment, answer),
                     (None, _) => {
-                        Attempt::Refused(broken("a creation was committed without its payment"), None)
+                        let what = format!("a creation was committed without its payment {id:?} of {tenant}");
+                        Attempt::Refused(broken(what), None)
                     }
                 }
             }
@@ -212,7 +217,7 @@ impl CreatePayment {
                 (Refusal::Stale, Some(holder)) => {
                     Attempt::Refused(CreateError::DuplicateReference { holder }, None)
                 }
-                (refusal, _) => Attempt::Refused(bounds.explain(refusal), None),
+                (refusal, _) => Attempt::Refused(bounds.explain(refusal, tenant), None),
             },
             Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
         }
@@ -250,11 +255,11 @@ fn unlearnt(error: StoreError, id: Option<PaymentId>) -> CreateError {
 
 impl Bounds {
     /// The error for a refused commit, as the merchant gets it.
-    fn explain(self, refusal: Refusal) -> CreateError {
+    fn explain(self, refusal: Refusal, tenant: Tenant) -> CreateError {
         match refusal {
             Refusal::NameTaken { holder: Holder::Text(id), .. } => match id.parse() {
                 Ok(holder) => CreateError::DuplicateReference { holder },
-                Err(_) => broken("a reference is held by what is no payment"),
+                Err(_) => broken(format!("a reference of {tenant} is held by what is no payment: {id:?}")),
             },
             Refusal::Posting(PostingError::InsufficientFunds) => CreateError::InsufficientBalance,
             Refusal::Posting(PostingError::OutOfRange) => self.exceeded(),
@@ -262,12 +267,14 @@ impl Bounds {
             Refusal::Posting(PostingError::FrozenShort)
             | Refusal::NameTaken { .. }
             | Refusal::Stale
-            | Refusal::IdempotencyKeyUsed => broken("a creation was refused for what no creation does"),
+            | Refusal::IdempotencyKeyUsed => {
+                broken(format!("a creation of {tenant} was refused for what no creation does: {refusal}"))
+            }
         }
     }
 }
 
 /// The error for a broken contract, of the store or of this crate.
-pub(crate) fn broken(what: &str) -> CreateError {
-    CreateError::Store(StoreError::Failed(what.to_owned()))
+pub(crate) fn broken(what: String) -> CreateError {
+    CreateError::Store(StoreError::Failed(what))
 }

@@ -186,6 +186,15 @@ impl From<CommitError> for SettleError {
     }
 }
 
+impl From<RailEventError> for SettleError {
+    fn from(error: RailEventError) -> Self {
+        match error {
+            RailEventError::Unbookable(error) => Self::Unbookable(error),
+            RailEventError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 /// Why an event of a rail was not processed. The rail will send it again.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RailEventError {

@@ -38,7 +38,7 @@ pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdD
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{PayIdType, Payout};
 pub use error::{AdjustError, CancelError, CreateError, DecideError, RailEventError, SettleError};
-pub use history::receipt::{NotResolved, ParkReason, Receipt, ReceiptStatus, Resolution};
+pub use history::receipt::{NotResolved, ParkReason, Receipt, ReceiptStatus, Resolution, Resolved};
 pub use history::received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT};
 pub use history::timeline::{
     AuditLine, CallbackLine, DeliveryLine, EntryLine, EventLine, StatusLine, Timeline,

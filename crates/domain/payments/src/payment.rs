@@ -5,6 +5,7 @@
 //! recipient ends the expiry. The commit that makes a payment fills in the number of its customer. No other
 //! term ever changes.
 
+pub(crate) mod additions;
 pub(crate) mod apply;
 pub(crate) mod changes;
 pub(crate) mod counters;
@@ -144,6 +145,13 @@ pub struct Terms {
     pub redirect_scheme: Option<RedirectScheme>,
 }
 
+impl Terms {
+    /// The end of the payment's time, as the next thing to do, if it has one.
+    pub(crate) fn expiry(&self) -> Option<Due> {
+        self.expires_at.map(|at| Due { at, action: DueAction::Expire })
+    }
+}
+
 /// The state of a payment. Its status changes only through [`Payment::apply`]; instructions and a recipient
 /// that become known later are added without a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,9 +220,10 @@ impl Payment {
         Self { terms, state }
     }
 
-    /// Its terms and its state.
-    pub(crate) fn into_parts(self) -> (Terms, State) {
-        (self.terms, self.state)
+    /// The payment with the next revision, under which a change saves it.
+    const fn revised(mut self) -> Self {
+        self.state.revision += 1;
+        self
     }
 
     /// The terms that were agreed.

@@ -8,88 +8,33 @@
 //! to a question has no name that could be repeated: it is judged by the state of the payment, and is stored
 //! only if it waits for a person.
 
+mod incoming;
+
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Refusal};
-use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Tenant, Timestamp, base32};
+use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Timestamp, base32};
 use quipu_merchants::SIMULATOR_RAIL;
 
+use self::incoming::{Effect, Found, Incoming, Source};
 use crate::{
-    act::{Decided, act},
+    act::{Decided, act_on},
     choice,
-    consequence::Consequence,
     error::RailEventError,
     history::{
         receipt::{ParkReason, Receipt},
         received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT},
     },
     payment::{
-        Due, Payment,
+        Due, Failure, Payment,
         apply::TransitionContext,
         changes::{as_it_stands, put_claimed},
         moves::chain,
-        status::Status,
+        status::{Status, Trigger},
     },
     ports::CrossTenantReads,
     rail::event::RailEvent,
 };
-
-/// How an event came to the gateway.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// The rail sent it by itself, and may send it again.
-    Callback,
-    /// An entry of a bank's statement: each is a separate amount of money.
-    Statement,
-    /// A worker asked the rail for the events that it would otherwise send.
-    Poll,
-    /// The rail's answer to a call or a question about the payment.
-    Answer,
-    /// A payer's choice on the page that plays a scheme. It counts only while the payment waits for it.
-    Choice,
-}
-
-impl Source {
-    /// Whether it came from outside, and not because the gateway asked for it.
-    const fn is_from_outside(self) -> bool {
-        matches!(self, Self::Callback | Self::Statement)
-    }
-
-    /// Whether an event that the ledger cannot post is parked for a person, since it may never come again. Others
-    /// are refused: the gateway asks again, or the payer chooses again.
-    const fn is_parked_if_unbookable(self) -> bool {
-        self.is_from_outside()
-    }
-}
-
-/// An event while it is processed.
-#[derive(Clone, Copy)]
-struct Incoming<'a> {
-    rail: &'a str,
-    event: &'a RailEvent,
-    source: Source,
-    /// The next thing to do with the payment.
-    due: Option<Due>,
-    /// Whether the ledger has refused to post it.
-    is_unbookable: bool,
-}
-
-impl<'a> Incoming<'a> {
-    /// An event that leaves nothing to do.
-    fn new(rail: &'a str, event: &'a RailEvent, source: Source) -> Self {
-        Self { rail, event, source, due: None, is_unbookable: false }
-    }
-}
-
-/// The payment that an event names, and related facts.
-struct Found {
-    payment: Option<Payment>,
-    /// Whether the rail has reported this kind of event for the payment before. Read for entries of a statement
-    /// only.
-    was_reported: bool,
-    /// Whether the payer chose on the page that plays a scheme, which no answer of the simulator contradicts.
-    is_chosen: bool,
-}
 
 /// Why an event was not processed.
 enum NotProcessed {
@@ -113,6 +58,9 @@ impl From<RailEventError> for NotProcessed {
 pub trait Attention: Send + Sync {
     /// A receipt was parked and waits for a person.
     fn parked(&self, receipt: &Receipt);
+
+    /// The rail refused this payment after it was reported as paid, and that could not be parked.
+    fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError);
 }
 
 /// The use case that processes the events of rails.
@@ -200,6 +148,17 @@ impl ProcessRailEvent {
         self.process(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
     }
 
+    /// The same for a refusal that comes after the payment was reported as paid. The rail is not asked again: if
+    /// the refusal cannot be parked, a person is told of it.
+    pub(crate) async fn run_refusal(&self, rail: &str, payment: &Payment, failure: &Failure) {
+        let refusal = RailEvent::refusal(payment, failure.clone());
+        if let Err(error) = self.run_answer(rail, &refusal, payment).await
+            && let Some(attention) = &self.attention
+        {
+            attention.lost(rail, payment.id(), &error);
+        }
+    }
+
     async fn process(
         &self,
         incoming: Incoming<'_>,
@@ -242,28 +201,24 @@ impl ProcessRailEvent {
             let payment = self.find(incoming.rail, incoming.event).await?;
             Ok(self.read_facts(incoming, payment).await?)
         };
-        let decide = |Found { payment, was_reported, is_chosen }: Found| {
-            let waits = payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
+        let decide = |found: Found| {
+            let waits = found.payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
             if incoming.source == Source::Choice && !waits {
                 return Ok(Decided::Stay((RailEventOutcome::Known, None)));
             }
-            let consequence = match &payment {
-                None => Consequence::Park(ParkReason::UnknownPayment),
-                Some(_) if incoming.is_unbookable => Consequence::Park(ParkReason::Unbookable),
-                Some(payment) => match Consequence::of(payment, incoming.event) {
-                    Consequence::Known if was_reported => Consequence::Park(ParkReason::Contradiction),
-                    Consequence::Park(_) if is_chosen => Consequence::Known,
-                    consequence => consequence,
-                },
-            };
-            if incoming.source == Source::Answer && consequence == Consequence::Known {
+            let effect = Effect::of(incoming, found);
+            if incoming.source == Source::Answer && matches!(effect, Effect::Known(_)) {
                 return Ok(Decided::Stay((RailEventOutcome::Known, None)));
             }
-            let (changes, outcome) = self.follow(incoming, payment, consequence)?;
+            let (changes, outcome) = self.follow(incoming, effect)?;
             let parked = changes.saved::<Receipt>().cloned();
             Ok(Decided::change(changes, (outcome, parked)))
         };
-        act(&*self.commit, found, read, decide).await
+        let found = match found {
+            Some(found) => found,
+            None => read().await?,
+        };
+        act_on(&*self.commit, found, read, decide).await
     }
 
     /// Reads the facts about a payment that its own row does not have.
@@ -292,57 +247,26 @@ impl ProcessRailEvent {
         Ok(found.filter(|payment| payment.terms().rail == rail))
     }
 
-    /// The changes that follow from an event.
+    /// The changes that follow from the effect of an event.
     fn follow(
         &self,
         incoming: Incoming<'_>,
-        payment: Option<Payment>,
-        consequence: Consequence,
+        effect: Effect,
     ) -> Result<(Changes, RailEventOutcome), RailEventError> {
-        let Incoming { rail, event, source, due, .. } = incoming;
+        let Incoming { rail, event, source, .. } = incoming;
         let at = self.clock.now();
-        let payment_id = payment.as_ref().map(|payment| payment.id().clone());
-        let (mut changes, outcome) = match (consequence, payment) {
-            (Consequence::Move(triggers), Some(payment)) => {
-                let context = TransitionContext {
-                    failure: Some(event.failure()),
-                    due,
-                    provider_reference: event.provider_reference.clone(),
-                    ..TransitionContext::new(at, &*self.entropy)
-                };
-                let moved = chain(payment, triggers, &context);
-                (moved.map_err(|error| failed(&error.to_string()))?.changes, RailEventOutcome::Applied)
+        let payment_id = effect.payment().map(|payment| payment.id().clone());
+        let (mut changes, outcome) = match effect {
+            Effect::Move(payment, triggers) => {
+                (self.moved(incoming, payment, triggers, at)?, RailEventOutcome::Applied)
             }
-            (Consequence::Park(reason), payment) => {
-                let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
-                let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
-                match payment {
-                    // The next entry is further money, even if it comes at the same time.
-                    Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),
-                    // It contradicts the payment only as the payment stands.
-                    payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
-                }
-                changes.saves.push(Receipt::parked(self.receipt(
-                    rail,
-                    event,
-                    tenant,
-                    payment_id.as_ref(),
-                    reason,
-                    at,
-                )));
+            Effect::Park(payment, reason) => {
+                let receipt = self.receipt(incoming, payment.as_ref(), reason, at);
+                let mut changes = untouched(source, payment, at);
+                changes.saves.push(receipt.into_save());
                 (changes, RailEventOutcome::Parked(reason))
             }
-            (_, payment) => {
-                let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
-                let mut changes = Changes::new(tenant, at);
-                match payment {
-                    // The money of this payment. The next entry is further money, even if it comes at the same time.
-                    Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),
-                    // That it is known is true only as the payment stands.
-                    payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
-                }
-                (changes, RailEventOutcome::Known)
-            }
+            Effect::Known(payment) => (untouched(source, Some(payment), at), RailEventOutcome::Known),
         };
         if source != Source::Answer || outcome != RailEventOutcome::Applied {
             let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
@@ -352,19 +276,38 @@ impl ProcessRailEvent {
         Ok((changes, outcome))
     }
 
+    /// The changes of a payment that an event moves.
+    fn moved(
+        &self,
+        incoming: Incoming<'_>,
+        payment: Payment,
+        triggers: &[Trigger],
+        at: Timestamp,
+    ) -> Result<Changes, RailEventError> {
+        let Incoming { event, due, .. } = incoming;
+        let context = TransitionContext {
+            failure: Some(event.failure()),
+            due,
+            provider_reference: event.provider_reference.clone(),
+            ..TransitionContext::new(at, &*self.entropy)
+        };
+        let moved = chain(payment, triggers, &context);
+        Ok(moved.map_err(|error| failed(&error.to_string()))?.changes)
+    }
+
+    /// The receipt of an event that is parked for `reason`.
     fn receipt(
         &self,
-        rail: &str,
-        event: &RailEvent,
-        tenant: Option<Tenant>,
-        payment_id: Option<&PaymentId>,
+        incoming: Incoming<'_>,
+        payment: Option<&Payment>,
         reason: ParkReason,
         at: Timestamp,
     ) -> Receipt {
+        let Incoming { rail, event, .. } = incoming;
         Receipt {
             receipt_id: format!("rcp_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
-            tenant,
-            payment_id: payment_id.cloned(),
+            tenant: payment.map(|payment| payment.terms().tenant),
+            payment_id: payment.map(|payment| payment.id().clone()),
             rail: rail.to_owned(),
             event_id: event.id.clone(),
             kind: event.kind,
@@ -373,10 +316,22 @@ impl ProcessRailEvent {
             currency: event.currency,
             reason,
             created_at: at,
-            resolution: None,
-            resolved_at: None,
+            resolved: None,
         }
     }
+}
+
+/// Changes that leave the payment as it is, if the event names one.
+fn untouched(source: Source, payment: Option<Payment>, at: Timestamp) -> Changes {
+    let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
+    let mut changes = Changes::new(tenant, at);
+    match payment {
+        // The money of this payment. The next entry is further money, even if it comes at the same time.
+        Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),
+        // That it is known, or contradicts the payment, is true only as the payment stands.
+        payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
+    }
+    changes
 }
 
 /// Stores an event under its name, once.

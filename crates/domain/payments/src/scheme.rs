@@ -9,7 +9,7 @@ use crate::{
     act::{Decided, act},
     choice::choice_id,
     error::RailEventError,
-    payment::{Due, DueAction, Failure, Payment, changes, status::Status},
+    payment::{Failure, Payment, changes, status::Status},
     ports::PaymentReads,
     rail::event::{RailEvent, RailEventKind},
     rail_events::ProcessRailEvent,
@@ -86,10 +86,10 @@ impl SimulateScheme {
     async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreError> {
         let decide = |payment: Option<Payment>| {
             let Some(payment) = payment else { return Ok(Decided::Stay(())) };
-            let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
+            let end = payment.terms().expiry();
             Ok(Decided::change(changes::postponed(&payment, self.clock.now(), end), ()))
         };
-        act(&*self.commit, None, || self.waiting(tenant, id), decide).await
+        act(&*self.commit, || self.waiting(tenant, id), decide).await
     }
 
     async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {

@@ -1,8 +1,8 @@
 //! What a worker does with a payment that is due.
 //!
 //! Every step may be repeated: after a crash, after a lease has expired, by two workers at once. Repeating a
-//! completed step succeeds and changes nothing. A rail's silence decides nothing: the rail is asked again by
-//! its schedule, in which a question that was not sent does not count.
+//! completed step succeeds and changes nothing. A silent rail is asked again by its schedule, which counts only
+//! the questions that were sent.
 
 mod again;
 mod unknown_rails;
@@ -18,7 +18,7 @@ use self::{
     unknown_rails::UnknownRails,
 };
 use crate::{
-    act::{Decided, act},
+    act::{Decided, act_on},
     error::{RailEventError, SettleError},
     history::received::RailEventOutcome,
     payment::{
@@ -82,13 +82,15 @@ impl SettlePayment {
     /// Does what is due for a claimed payment. Repeating a completed step succeeds and changes nothing. A
     /// payment on a rail that this node does not know gives an error only once a minute for each rail.
     pub async fn attend(&self, claimed: &WorkInHand) -> Result<(), SettleError> {
-        let id = claimed.subject.parse().map_err(|_| failed("work names what is no payment".to_owned()))?;
+        let unfit = |what: &str| {
+            let WorkInHand { queue, tenant, subject, action, .. } = claimed;
+            failed(format!("{what}: {action:?} in queue {}, on {subject:?} of tenant {tenant}", queue.0))
+        };
+        let id = claimed.subject.parse().map_err(|_| unfit("work names what is no payment"))?;
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
-            return Err(failed("work names a payment that does not exist".to_owned()));
+            return Err(unfit("work names a payment that does not exist"));
         };
-        let Ok(action) = claimed.action.parse() else {
-            return Err(failed("work names no action of settlement".to_owned()));
-        };
+        let action = claimed.action.parse().map_err(|_| unfit("work names no action of settlement"))?;
         let end = expiry(&payment);
         let attended = match action {
             DueAction::Submit => Box::pin(self.submit(claimed, payment)).await,
@@ -136,7 +138,10 @@ impl SettlePayment {
             let until = now.plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
-                Some(claimed) => self.hand_over(rail, reserved, &claimed, payment, true).await,
+                Some(claimed) => {
+                    let before = not_begun(&claimed);
+                    self.hand_over(rail, reserved, &claimed, payment, Some(&before)).await
+                }
                 None => Ok(()),
             };
         }
@@ -147,27 +152,26 @@ impl SettlePayment {
             return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
         };
         match self.commit.commit(changes::taken(changes)).await.map(drop) {
-            Ok(()) => self.hand_over(rail, reserved, claimed, payment, false).await,
+            Ok(()) => self.hand_over(rail, reserved, claimed, payment, None).await,
             Err(error) => stale_is_success(error),
         }
     }
 
-    /// Calls the rail for a withdrawal in `processing`. If it `is_repeated`, earlier questions to the rail
-    /// still count.
+    /// Calls the rail for a withdrawal in `processing`. If it was submitted before, the attempts of the claim
+    /// `before` this call count the questions so far.
     async fn hand_over(
         &self,
         rail: &Arc<dyn Rail>,
         reserved: Reservation,
         claimed: &WorkInHand,
         payment: Payment,
-        is_repeated: bool,
+        before: Option<&WorkInHand>,
     ) -> Result<(), SettleError> {
-        let repeated = is_repeated.then(|| not_begun(claimed));
-        let asked = repeated.as_ref().map_or(0, |claim| claim.attempts);
-        match self.call(rail, reserved, &payment, asked).await {
+        let questions_so_far = before.map_or(0, |claim| claim.attempts);
+        match self.call(rail, reserved, &payment, questions_so_far).await {
             Ok((due, named)) => {
-                let next = match (due, &repeated) {
-                    (Some(due), Some(claim)) => self.until(claim, due),
+                let next = match (due, before) {
+                    (Some(due), Some(claim)) => self.put_off_change(claim, due),
                     _ => changes::next(&payment, self.clock.now(), due),
                 };
                 self.keep(payment, named, next).await
@@ -176,20 +180,20 @@ impl SettlePayment {
         }
     }
 
-    /// Calls the rail, always with the payment's own identifier, after `asked` questions about it. Returns
-    /// what is due next and the rail's own identifier, or the refusal.
+    /// Calls the rail, always with the payment's own identifier, after `questions_so_far` about it.
+    /// Returns what is due next and the rail's own identifier, or the refusal.
     async fn call(
         &self,
         rail: &Arc<dyn Rail>,
         reserved: Reservation,
         payment: &Payment,
-        asked: i32,
+        questions_so_far: i32,
     ) -> Result<(Option<Due>, Option<String>), RailEvent> {
         match reserved.submit(&**rail, payment).await {
             Submission::Accepted { provider_reference } => {
-                Ok((self.next_question(rail, asked), provider_reference))
+                Ok((self.next_question(rail, questions_so_far), provider_reference))
             }
-            Submission::Unknown => Ok((self.next_question(rail, asked), None)),
+            Submission::Unknown => Ok((self.next_question(rail, questions_so_far), None)),
             Submission::NotSent => {
                 let at = self.clock.now().plus(CIRCUIT_OPEN_FOR);
                 Ok((Some(Due { at, action: DueAction::Submit }), None))
@@ -202,7 +206,7 @@ impl SettlePayment {
     async fn ask(&self, claimed: &WorkInHand, payment: Payment) -> Result<(), SettleError> {
         if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
             // It ended in another way since the claim.
-            return self.commit_unless_stale(self.done(claimed)).await;
+            return self.commit_unless_stale(self.done_change(claimed)).await;
         }
         let rail = self.rail(&payment)?;
         let claimed = &outside_schedule_if_taken_over(claimed, &payment);
@@ -266,8 +270,8 @@ impl SettlePayment {
         match rail.instruct(&payment).await {
             Instructed::Given(instructions) => {
                 let (expiry, now) = (expiry(&payment), self.clock.now());
-                let asked = self.next_question(rail, claimed.attempts);
-                let due = Due::earlier(asked, expiry);
+                let question = self.next_question(rail, claimed.attempts);
+                let due = Due::earlier(question, expiry);
                 self.commit_unless_stale(payment.with_instructions(*instructions, now, due).changes).await
             }
             Instructed::Rejected(failure) => {
@@ -292,7 +296,7 @@ impl SettlePayment {
             Ok(RailEventOutcome::Known | RailEventOutcome::Parked(_)) => {
                 self.ask_again(rail, claimed, payment).await
             }
-            Err(error) => Err(self.unprocessed(claimed, error).await?),
+            Err(error) => self.unprocessed(claimed, error).await,
         }
     }
 
@@ -309,26 +313,19 @@ impl SettlePayment {
         for event in events {
             match self.rail_events.run_polled(rail.name(), &event, payment, again).await {
                 Ok(outcome) => applied |= outcome == RailEventOutcome::Applied,
-                Err(error) => return Err(self.unprocessed(claimed, error).await?),
+                Err(error) => return self.unprocessed(claimed, error).await,
             }
         }
         Ok(applied)
     }
 
-    /// The error of an event that was not applied. If the ledger cannot book it, it is asked for again later.
-    async fn unprocessed(
-        &self,
-        claimed: &WorkInHand,
-        error: RailEventError,
-    ) -> Result<SettleError, SettleError> {
-        match error {
-            RailEventError::Unbookable(error) => {
-                let at = self.clock.now().plus(RETRY_AFTER);
-                self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
-                Ok(SettleError::Unbookable(error))
-            }
-            RailEventError::Store(error) => Ok(error.into()),
+    /// Passes the error of an event on. An event that the ledger cannot book is asked for again later.
+    async fn unprocessed<T>(&self, claimed: &WorkInHand, error: RailEventError) -> Result<T, SettleError> {
+        if let RailEventError::Unbookable(_) = error {
+            let at = self.clock.now().plus(RETRY_AFTER);
+            self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
         }
+        Err(error.into())
     }
 
     /// Expires a payment. If the payment has moved meanwhile, the decision is made again.
@@ -345,11 +342,11 @@ impl SettlePayment {
                 Ok(moved) => Decided::change(moved.changes, ()),
                 // No such move is allowed. The expiry is then done; what whoever moved the payment since the
                 // claim has put in its place stays due.
-                Err(_) if is_first => Decided::change(self.done(claimed), ()),
+                Err(_) if is_first => Decided::change(self.done_change(claimed), ()),
                 Err(_) => Decided::Stay(()),
             })
         };
-        let expired: Result<(), SettleError> = act(&*self.commit, Some(Some(found)), read, decide).await;
+        let expired: Result<(), SettleError> = act_on(&*self.commit, Some(found), read, decide).await;
         if let Err(SettleError::Unbookable(_)) = expired {
             let due = Due { at: self.clock.now().plus(RETRY_AFTER), action: DueAction::Expire };
             self.commit_unless_stale(changes::postponed(&last, self.clock.now(), Some(due))).await?;

@@ -40,6 +40,12 @@ pub enum TicketError {
     Store(#[from] StoreError),
 }
 
+impl From<CommitError> for TicketError {
+    fn from(error: CommitError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
 /// Why the bytes of an upload were refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UploadError {
@@ -57,11 +63,9 @@ pub enum UploadError {
     Store(#[from] StoreError),
 }
 
-/// Turns a refusal that no rule of tickets foresees into a failure of the store.
-pub(crate) fn unforeseen(error: CommitError) -> StoreError {
-    match error {
-        CommitError::Refused(refusal) => StoreError::Failed(refusal.to_string()),
-        CommitError::Store(error) => error,
+impl From<CommitError> for UploadError {
+    fn from(error: CommitError) -> Self {
+        Self::Store(error.into())
     }
 }
 

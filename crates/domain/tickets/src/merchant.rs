@@ -12,7 +12,7 @@ use crate::{
     draft::{CommentDraft, NO_SUCH_PAYMENT, TicketDraft},
     error::TicketError,
     ids::TicketId,
-    office::{TicketOffice, unaudited},
+    office::{TRIES, TicketOffice, unaudited},
     ports::FileRefused,
     status::Step,
     ticket::{NoSuchStep, Ticket},
@@ -20,8 +20,6 @@ use crate::{
 
 /// The most files of one ticket.
 const MAX_FILES: usize = 200;
-/// How often a comment with files is decided again because something has changed.
-const TRIES: u8 = 100;
 /// How long a call goes on deleting files that nobody needs.
 const CLEANING: Duration = Duration::from_secs(10);
 /// The problem of a file that a comment names and cannot use.
@@ -157,14 +155,11 @@ impl TicketOffice {
     /// Deletes files that were sent to the addresses of uploads after comments had used these. What cannot be
     /// deleted now is found by the clean-up.
     async fn drop_what_came_late(&self, spent: &[Upload]) {
-        let until = self.ports.clock.now().plus(CLEANING);
-        for upload in spent {
+        let deletions = spent.iter().map(|upload| {
             let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
-            // The others would be waited for as long.
-            if self.ports.clock.now() >= until || self.ports.files.sweep(upload, used).await.is_err() {
-                return;
-            }
-        }
+            self.ports.files.sweep(upload, used)
+        });
+        self.clean(deletions).await;
     }
 
     /// Refuses if another comment has used one of the uploads meanwhile.
@@ -181,12 +176,16 @@ impl TicketOffice {
     /// Deletes the objects that were made from uploads for a comment that was not committed. What cannot be
     /// deleted now is found by the clean-up.
     async fn forget(&self, files: &[CompleteUpload]) {
+        let made_now = files.iter().filter(|one| one.upload.arrival.as_ref() != Some(&one.arrival));
+        self.clean(made_now.map(|one| self.ports.files.delete(&one.arrival.object))).await;
+    }
+
+    /// Makes these deletions one after the other, for a limited time.
+    async fn clean(&self, deletions: impl Iterator<Item = impl Future<Output = Result<(), FileRefused>>>) {
         let until = self.ports.clock.now().plus(CLEANING);
-        let made_now = |one: &&CompleteUpload| one.upload.arrival.as_ref() != Some(&one.arrival);
-        for one in files.iter().filter(made_now) {
-            // The others would be waited for as long.
-            if self.ports.clock.now() >= until || self.ports.files.delete(&one.arrival.object).await.is_err()
-            {
+        for deletion in deletions {
+            // If one fails, the rest would time out too.
+            if self.ports.clock.now() >= until || deletion.await.is_err() {
                 return;
             }
         }

@@ -11,15 +11,15 @@ use quipu_merchants::AuditRecord;
 use crate::{
     changes,
     decide::{Desk, TicketChange},
-    error::{TicketError, unforeseen},
+    error::TicketError,
     ids::TicketId,
     ports::{FileStore, SupportReads, Thumbnails, TicketReads},
     ticket::{NoSuchStep, Ticket},
 };
 
-/// How often a decision is made again because the ticket has changed meanwhile. Of several callers that
+/// How often a decision is made again because the ticket, or a file of its comment, has changed meanwhile. Of several callers that
 /// change one ticket at the same time, at least one succeeds in each round.
-const TRIES: u8 = 100;
+pub(crate) const TRIES: u8 = 100;
 
 /// The ports that the use cases need.
 pub struct TicketPorts {
@@ -121,7 +121,7 @@ impl TicketOffice {
             {
                 Err(TicketError::ExistsForPayment)
             }
-            Err(error) => Err(unforeseen(error).into()),
+            Err(error) => Err(error.into()),
         }
     }
 }

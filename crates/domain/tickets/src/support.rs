@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     changes::{self, NoteOn},
     decide::{Desk, TicketChange},
-    error::{TicketError, unforeseen},
+    error::TicketError,
     ids::TicketId,
     office::TicketOffice,
     support_draft::{MoveDraft, ReplyDraft},
@@ -76,7 +76,7 @@ impl TicketOffice {
         let mut changes = changes::of_row(tenant, desk.at, row);
         let shown = json!({ "comment_id": note.id, "internal": true });
         changes.add(about(desk, ticket, actor, "ticket.comment").changing(Value::Null, shown));
-        self.ports.commit.commit(changes).await.map_err(unforeseen)?;
+        self.ports.commit.commit(changes).await?;
         Ok(Entry::Note(note))
     }
 }

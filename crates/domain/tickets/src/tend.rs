@@ -6,7 +6,7 @@ use quipu_commit::{Changes, Queue, WorkChange, WorkInHand};
 use crate::{
     attachment::{StoredAttachment, Thumbnail, ThumbnailMade, Upload},
     changes,
-    error::{TicketError, is_stale, unforeseen},
+    error::{TicketError, is_stale},
     office::TicketOffice,
     ports::{FileRefused, ThumbnailFailed},
 };
@@ -108,7 +108,7 @@ impl TicketOffice {
                 Ok(_) => {}
                 // Its file or a comment came first. The work stays claimed, and is looked at again when its lease ends.
                 Err(error) if is_stale(&error) => return Ok(()),
-                Err(error) => return Err(unforeseen(error).into()),
+                Err(error) => return Err(error.into()),
             }
         }
         self.sweep(claimed, &upload).await
@@ -132,7 +132,7 @@ impl TicketOffice {
         match self.ports.commit.commit(changes).await {
             Ok(_) => Ok(()),
             Err(error) if is_stale(&error) => Ok(()),
-            Err(error) => Err(unforeseen(error).into()),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     attachment::{Arrival, StoredAttachment, Upload},
     changes,
     draft::UploadDraft,
-    error::{TicketError, UploadError, is_stale, unforeseen},
+    error::{TicketError, UploadError, is_stale},
     ids::{AttachmentId, TicketId},
     office::TicketOffice,
     ports::{FileRefused, Incoming, Outgoing},
@@ -39,7 +39,7 @@ impl TicketOffice {
         let elsewhere = self.ports.files.upload_url(&upload, desk.at).await;
         let elsewhere = elsewhere.map_err(|refused| TicketError::Files(refused.to_string()))?;
         let changes = changes::of_new_upload(upload.clone(), desk.at);
-        self.ports.commit.commit(changes).await.map_err(unforeseen)?;
+        self.ports.commit.commit(changes).await?;
         Ok(IssuedUpload { upload, elsewhere })
     }
 
@@ -69,7 +69,7 @@ impl TicketOffice {
         let Err(error) = committed else { return Ok(()) };
         if !is_stale(&error) {
             // It may have been committed all the same; the clean-up knows later.
-            return Err(unforeseen(error).into());
+            return Err(error.into());
         }
         let _ = self.ports.files.delete(&object).await;
         Err(UploadError::Used)

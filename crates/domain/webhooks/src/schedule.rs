@@ -33,9 +33,10 @@ impl RetryPolicy {
     ///
     /// The wait that the receiver asks for is honoured between the gap and twice the gap. If it asks for
     /// none, the gap is stretched by `spread`.
-    pub fn wait(&self, step: u32, asked: Option<Duration>, spread: Spread) -> Option<Duration> {
+    pub fn wait(&self, step: u32, requested_wait: Option<Duration>, spread: Spread) -> Option<Duration> {
         let gap = *self.gaps.get(usize::try_from(step).ok()?)?;
-        Some(asked.map_or_else(|| spread.stretch(gap), |asked| asked.clamp(gap, gap.saturating_mul(2))))
+        let wait = requested_wait.map(|wait| wait.clamp(gap, gap.saturating_mul(2)));
+        Some(wait.unwrap_or_else(|| spread.stretch(gap)))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn attempt(
 ) -> Result<StaffAttempt, ApiError> {
     let (method, path) = (call.request.method(), call.request.path());
     let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
-    let request = StaffRequest { tenant, call: what, key, asked: sha256_hex(&asked), at: call.now };
+    let request = StaffRequest { tenant, call: what, key, request_hash: sha256_hex(&asked), at: call.now };
     let services = &call.state.services;
     Ok(StaffAttempt::new(Arc::clone(&services.payments), Arc::clone(&services.commit), request))
 }

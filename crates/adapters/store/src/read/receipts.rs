@@ -2,7 +2,7 @@
 
 use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
 use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
-use quipu_payments::{Receipt, ReceiptFilter, UNKNOWN_TENANT};
+use quipu_payments::{Receipt, ReceiptFilter, Resolved, UNKNOWN_TENANT};
 
 use crate::{
     connection::{Connection, first, load},
@@ -36,6 +36,13 @@ impl ReceiptRow {
         let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
         let amount = self.amount.map(Amount::new).transpose();
         let amount = amount.map_err(|error| Fault::Corrupt(format!("the amount of {}: {error}", self.id)))?;
+        let resolved = match (self.resolution, self.resolved_at) {
+            (Some(how), Some(at)) => {
+                Some(Resolved { how: parsed("a resolution", &how)?, at: Timestamp::from_millis(at) })
+            }
+            (None, None) => None,
+            _ => return Err(Fault::Corrupt(format!("the receipt {} is resolved by half", self.id))),
+        };
         Ok(Receipt {
             receipt_id: self.id,
             tenant: (tenant.merchant() != UNKNOWN_TENANT.merchant()).then_some(tenant),
@@ -48,8 +55,7 @@ impl ReceiptRow {
             currency: self.currency.map(|code| parsed("a currency", &code)).transpose()?,
             reason: parsed("a receipt", &self.reason)?,
             created_at: Timestamp::from_millis(self.created_at),
-            resolution: self.resolution.map(|text| parsed("a resolution", &text)).transpose()?,
-            resolved_at: self.resolved_at.map(Timestamp::from_millis),
+            resolved,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_commit::Aggregate;
-use quipu_kernel::{Amount, PaymentId, Timestamp};
+use quipu_kernel::{Amount, PaymentId};
 use quipu_payments::Receipt;
 
 use super::{columns::saved_columns, record::record_table, table::Line};
@@ -29,12 +29,12 @@ saved_columns! {
     }
     moving {
         resolution: Option<&'a str> as Nullable<Text> =
-            line.record::<Receipt>().resolution.map(quipu_payments::Resolution::as_str);
+            line.record::<Receipt>().resolved.map(|resolved| resolved.how.as_str());
         resolved_at: Option<i64> as Nullable<BigInt> =
-            line.record::<Receipt>().resolved_at.map(Timestamp::millis);
+            line.record::<Receipt>().resolved.map(|resolved| resolved.at.millis());
     }
     counted {
-        revision: i64 as BigInt = if line.record::<Receipt>().resolution.is_some() { 2 } else { 1 }, from line.from;
+        revision: i64 as BigInt = if line.record::<Receipt>().resolved.is_some() { 2 } else { 1 }, from line.from;
     }
 }
 

@@ -168,7 +168,7 @@ const CALLS: [StaffCall<'static>; 2] = [StaffCall::Adjust(MerchantId(1)), StaffC
 /// The attempt of a call under the key `staff`.
 fn attempt(store: &AnyStore, call: StaffCall<'_>, asked: &str, at: Timestamp) -> StaffAttempt {
     let key = "staff".parse().expect("a key");
-    let request = StaffRequest { tenant: tenant(1), call, key: &key, asked: asked.to_owned(), at };
+    let request = StaffRequest { tenant: tenant(1), call, key: &key, request_hash: asked.to_owned(), at };
     StaffAttempt::new(store.clone(), store.clone(), request)
 }
 

@@ -27,7 +27,7 @@ pub struct BankEntry {
     pub is_credit: bool,
     /// Whether it undoes an earlier movement.
     pub is_return: bool,
-    /// Amount in minor units, never negative.
+    /// Amount in minor units.
     pub amount: Amount,
     /// Currency of the amount.
     pub currency: Currency,

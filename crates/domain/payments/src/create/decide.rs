@@ -12,20 +12,18 @@ use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey}
 
 use crate::{
     alert,
-    details::{
-        customer::{Customer, NamedCustomer},
-        kind::PaymentType,
-    },
+    details::customer::{Customer, NamedCustomer},
     error::CreateError,
     payment::{
-        Due, DueAction, Payment, State, Terms,
+        Due, Payment, State, Terms,
         changes::{self, CustomerClaim},
         page_links::PageLinks,
         payload,
+        status::Situation,
     },
     ports::PaymentReads,
     rail::{
-        IssuedInstructions, Rail,
+        Rail,
         answer::{Capacity, Reservation},
         rails::Rails,
     },
@@ -220,13 +218,14 @@ impl Decider {
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
         let must_be_requested = issued.must_be_requested;
-        let (payment, due) = payment.with(issued);
+        let (payment, due) = payment.with_issued(issued);
         (payment, due, must_be_requested)
     }
 
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
     fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
-        let unfilled = draft.kind == PaymentType::WithdrawalPp && draft.payout.is_none();
+        let has_recipient = draft.payout.is_some();
+        let unfilled = Situation { kind: draft.kind, method: draft.method, has_recipient }.lacks_recipient();
         if draft.kind.direction() == Direction::Withdrawal && !unfilled {
             return None;
         }
@@ -241,26 +240,6 @@ impl Decider {
         };
         let of_route = route.expires_in.map(|seconds| Duration::from_secs(seconds.into()));
         Some(of_route.unwrap_or(Duration::from_hours(hours)))
-    }
-}
-
-impl Payment {
-    /// The new payment with its rail's instructions, and what is due next.
-    fn with(self, issued: IssuedInstructions) -> (Self, Option<Due>) {
-        let (mut terms, mut state) = self.into_parts();
-        terms.expires_at = terms.expires_at.and(issued.expires_at).or(terms.expires_at);
-        state.instructions = issued.instructions;
-        let expiry = terms.expires_at.map(|at| Due { at, action: DueAction::Expire });
-        let has_nowhere_to_go = terms.kind == PaymentType::WithdrawalPp && state.payout.is_none();
-        let due = match issued.due {
-            _ if has_nowhere_to_go => expiry,
-            // Even if it expires before: only a question finds out what became of the instructions.
-            Some(question) if issued.must_be_requested => {
-                Due::earlier(Some(question), expiry).map(|due| Due { at: due.at, ..question })
-            }
-            first => Due::earlier(first, expiry),
-        };
-        (Self::restore(terms, state), due)
     }
 }
 

@@ -6,7 +6,6 @@
 
 use quipu_commit::{Changes, CommitError, KeptAnswer, Refusal};
 use quipu_kernel::Timestamp;
-use quipu_merchants::Direction;
 
 use crate::{
     create::{Attempt, CreatePayment, broken},
@@ -16,13 +15,12 @@ use crate::{
         Due, DueAction, Failure, Payment,
         apply::TransitionContext,
         changes::{self, Changed},
-        status::{Status, Trigger},
+        status::Trigger,
         view,
     },
     rail::{
         Rail,
         answer::{Instructed, Reservation},
-        event::RailEvent,
     },
     request::creation_key::CreationKey,
 };
@@ -30,40 +28,10 @@ use crate::{
 /// How often the second commit is decided again because a callback came first.
 const TRIES: u8 = 4;
 
-impl Payment {
-    /// Whether this is a deposit that has no instructions yet.
-    pub fn awaits_instructions(&self) -> bool {
-        self.terms().kind.direction() == Direction::Deposit
-            && self.status() == Status::Processing
-            && self.state().instructions == Instructions::default()
-    }
-
-    /// The payment with its instructions. Its status does not change, and there is no event.
-    pub(crate) fn with_instructions(
-        self,
-        instructions: Instructions,
-        at: Timestamp,
-        due: Option<Due>,
-    ) -> Changed {
-        let (terms, mut state) = self.into_parts();
-        let from = state.revision;
-        state.instructions = instructions;
-        state.revision += 1;
-        state.updated_at = at;
-        let mut changes = Changes::new(terms.tenant, at);
-        changes.work.push(changes::next_work(&terms.id, due));
-        changes.payment_id = Some(terms.id.clone());
-        let payment = Self::restore(terms, state);
-        changes::save(&mut changes, Some(from), payment.clone());
-        Changed { payment, changes }
-    }
-}
-
 /// The next thing to do with a payment that its provider knows: ask for its status, or let it expire.
 fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
-    let asked = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
-    let expires = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-    Due::earlier(asked, expires)
+    let question = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+    Due::earlier(question, payment.terms().expiry())
 }
 
 impl CreatePayment {
@@ -76,7 +44,8 @@ impl CreatePayment {
         key: Option<CreationKey>,
     ) -> Attempt {
         let Some(rail) = self.rails().get(&payment.terms().rail) else {
-            return Attempt::Refused(broken("a rail is gone"), None);
+            let (id, name) = (payment.id(), &payment.terms().rail);
+            return Attempt::Refused(broken(format!("the rail {name} of payment {id} is gone")), None);
         };
         let answer = match reserved.instruct(&**rail, &payment).await {
             Instructed::Given(instructions) => Ok(*instructions),
@@ -148,7 +117,7 @@ impl CreatePayment {
         rail: &dyn Rail,
         answer: &Result<Instructions, Failure>,
     ) -> Result<Changed, CreateError> {
-        let (payment, now) = (payment.clone(), self.clock.now());
+        let (id, payment, now) = (payment.id(), payment.clone(), self.clock.now());
         match answer {
             Ok(instructions) => {
                 let due = due_after(&payment, rail, now);
@@ -157,7 +126,8 @@ impl CreatePayment {
             Err(failure) => {
                 let mut context = TransitionContext::new(now, &**self.entropy());
                 context.failure = Some(failure.clone());
-                payment.apply(Trigger::Fail, context).map_err(|error| broken(&error.to_string()))
+                let failed = payment.apply(Trigger::Fail, context);
+                failed.map_err(|error| broken(format!("payment {id} did not fail: {error}")))
             }
         }
     }
@@ -169,8 +139,7 @@ impl CreatePayment {
         else {
             return;
         };
-        let refusal = RailEvent::refusal(payment, failure.clone());
-        let _ = Box::pin(rail_events.run_answer(rail.name(), &refusal, payment)).await;
+        Box::pin(rail_events.run_refusal(rail.name(), payment, failure)).await;
     }
 
     /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer

@@ -1,6 +1,6 @@
 //! Creating a payment once, however many times it is requested with one idempotency key.
 //!
-//! Three parts work together: [`crate::running_keys`] knows which keys this node is working on; the kept
+//! Three parts work together: [`super::running_keys`] knows which keys this node is working on; the kept
 //! answer has the outcome of a key whose request has ended; the commit refuses a key that another node has
 //! used in the meantime, so that two nodes never create two payments with one key.
 
@@ -47,24 +47,28 @@ impl CreatePayment {
     /// Creates a payment once: a repeat with the same key gets the first answer again, refusals for business
     /// reasons included. `Err` is only returned for outcomes that are never kept: `Invalid`,
     /// `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`, `OutcomeUnknown` and `Store`.
-    pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
+    pub async fn run_keyed(
+        &self,
+        creation: Creation,
+        request: KeyedRequest,
+    ) -> Result<Answered, CreateError> {
         let mut subject = self.unknown.subject(&creation);
-        let outcome = self.attempt_keyed(creation, asked, &mut subject).await;
+        let outcome = self.attempt_keyed(creation, request, &mut subject).await;
         self.unknown.told(&subject, outcome)
     }
 
     async fn attempt_keyed(
         &self,
         creation: Creation,
-        asked: KeyedRequest,
+        request: KeyedRequest,
         subject: &mut Subject,
     ) -> Result<Answered, CreateError> {
         let (tenant, is_signed) = (creation.tenant, creation.nonce.is_some());
-        let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
+        let running = self.running.enter(tenant, &request.key, creation.nonce.as_ref());
         let repeated = match &running {
-            Ok(_) => self.kept_answer(tenant, &asked).await.transpose(),
+            Ok(_) => self.kept_answer(tenant, &request).await.transpose(),
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
-            Err(CreateError::IdempotencyKeyInUse) => Some(self.answer_if_finished(tenant, &asked).await),
+            Err(CreateError::IdempotencyKeyInUse) => Some(self.answer_if_finished(tenant, &request).await),
             Err(error) => Some(Err(error.clone())),
         };
         match repeated {
@@ -75,15 +79,15 @@ impl CreatePayment {
             Some(Err(error)) => return self.burn_after(tenant, creation.nonce, error).await,
             None => {}
         }
-        match self.attempt(creation, Some(self.key_of(&asked)), subject).await {
+        match self.attempt(creation, Some(self.key_of(&request)), subject).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })
             }
-            Attempt::KeyUsed => self.answer_of_the_winner(tenant, &asked).await,
+            Attempt::KeyUsed => self.answer_of_the_winner(tenant, &request).await,
             Attempt::Refused(error, nonce) if error.is_kept() => {
                 let is_burnt = is_signed && nonce.is_none();
-                let kept = self.keep(tenant, &asked, &error, nonce).await;
+                let kept = self.keep(tenant, &request, &error, nonce).await;
                 kept.map_err(|error| if is_burnt { unrepeatable(error) } else { error })
             }
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
@@ -91,11 +95,11 @@ impl CreatePayment {
     }
 
     /// What is kept under this key, which was used for the same request or not at all.
-    async fn kept(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Option<KeptKey>, CreateError> {
+    async fn kept(&self, tenant: Tenant, request: &KeyedRequest) -> Result<Option<KeptKey>, CreateError> {
         let now = self.clock.now();
-        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
+        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &request.key, now).await?;
         match kept {
-            Some(kept) if kept.body_hash != asked.body_hash => Err(CreateError::IdempotencyKeyMismatch),
+            Some(kept) if kept.body_hash != request.body_hash => Err(CreateError::IdempotencyKeyMismatch),
             kept => Ok(kept),
         }
     }
@@ -104,13 +108,16 @@ impl CreatePayment {
     async fn kept_answer(
         &self,
         tenant: Tenant,
-        asked: &KeyedRequest,
+        request: &KeyedRequest,
     ) -> Result<Option<Answered>, CreateError> {
-        let Some(kept) = self.kept(tenant, asked).await? else { return Ok(None) };
+        let Some(kept) = self.kept(tenant, request).await? else { return Ok(None) };
         match (kept.answer, kept.payment_id) {
             (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
-            (None, Some(id)) => self.answer_of_unfinished(tenant, asked, id).await.map(Some),
-            (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
+            (None, Some(id)) => self.answer_of_unfinished(tenant, request, id).await.map(Some),
+            (None, None) => Err(broken(format!(
+                "the kept answer of key {:?} of {tenant} has neither a body nor a payment",
+                request.key.as_str()
+            ))),
         }
     }
 
@@ -119,9 +126,9 @@ impl CreatePayment {
     async fn answer_if_finished(
         &self,
         tenant: Tenant,
-        asked: &KeyedRequest,
+        request: &KeyedRequest,
     ) -> Result<Answered, CreateError> {
-        let kept = self.kept(tenant, asked).await?.ok_or(CreateError::IdempotencyKeyInUse)?;
+        let kept = self.kept(tenant, request).await?.ok_or(CreateError::IdempotencyKeyInUse)?;
         let answer = kept.answer.ok_or(CreateError::IdempotencyKeyInUse)?;
         Ok(Answered { answer, replayed: true })
     }
@@ -131,24 +138,25 @@ impl CreatePayment {
     async fn answer_of_unfinished(
         &self,
         tenant: Tenant,
-        asked: &KeyedRequest,
+        request: &KeyedRequest,
         id: PaymentId,
     ) -> Result<Answered, CreateError> {
         let payment = self.reads.payment(tenant, &id).await?;
-        let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
+        let payment =
+            payment.ok_or_else(|| broken(format!("a kept answer of {tenant} names no payment: {id}")))?;
         if payment.awaits_instructions() {
-            let answer = asked.form.refused(&CreateError::OutcomeUnknown { id });
+            let answer = request.form.refused(&CreateError::OutcomeUnknown { id });
             return Ok(Answered { answer, replayed: true });
         }
-        match self.answer_as_it_stands(Box::new(payment), Some(self.key_of(asked))).await {
+        match self.answer_as_it_stands(Box::new(payment), Some(self.key_of(request))).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: true })
             }
             Attempt::Refused(error, _) => Err(error),
             Attempt::KeyUsed => {
-                let answer = self.kept(tenant, asked).await?.and_then(|kept| kept.answer);
-                let answer = answer.ok_or_else(|| broken("a used key has no kept answer"))?;
+                let answer = self.kept(tenant, request).await?.and_then(|kept| kept.answer);
+                let answer = answer.ok_or_else(|| no_answer(tenant, request))?;
                 Ok(Answered { answer, replayed: true })
             }
         }
@@ -159,38 +167,45 @@ impl CreatePayment {
     async fn answer_of_the_winner(
         &self,
         tenant: Tenant,
-        asked: &KeyedRequest,
+        request: &KeyedRequest,
     ) -> Result<Answered, CreateError> {
-        let kept = self.kept_answer(tenant, asked).await.map_err(unrepeatable)?;
-        kept.ok_or_else(|| broken("a used key has no kept answer"))
+        let kept = self.kept_answer(tenant, request).await.map_err(unrepeatable)?;
+        kept.ok_or_else(|| no_answer(tenant, request))
     }
 
     /// Keeps a refusal, so that a repeat gets it again even if the same request would succeed by then.
     async fn keep(
         &self,
         tenant: Tenant,
-        asked: &KeyedRequest,
+        request: &KeyedRequest,
         error: &CreateError,
         nonce: Option<Nonce>,
     ) -> Result<Answered, CreateError> {
-        let answer = asked.form.refused(error);
+        let answer = request.form.refused(error);
         let mut changes = Changes::new(tenant, self.clock.now());
-        changes.idempotency = Some(self.key_of(asked).record(None, KeptAnswer::Given(answer.clone())));
+        changes.idempotency = Some(self.key_of(request).record(None, KeptAnswer::Given(answer.clone())));
         changes.nonce = nonce;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(Answered { answer, replayed: false }),
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
-                self.answer_of_the_winner(tenant, asked).await
+                self.answer_of_the_winner(tenant, request).await
             }
             Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
-            Err(CommitError::Refused(_)) => Err(broken("a kept answer was refused for something else")),
+            Err(CommitError::Refused(refusal)) => {
+                let key = request.key.as_str();
+                Err(broken(format!("the kept answer of key {key:?} of {tenant} was refused: {refusal}")))
+            }
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }
 
-    fn key_of(&self, asked: &KeyedRequest) -> CreationKey {
-        CreationKey::new(asked.key.clone(), asked.body_hash.clone(), self.clock.now())
+    fn key_of(&self, request: &KeyedRequest) -> CreationKey {
+        CreationKey::new(request.key.clone(), request.body_hash.clone(), self.clock.now())
     }
+}
+
+fn no_answer(tenant: Tenant, request: &KeyedRequest) -> CreateError {
+    broken(format!("the used key {:?} of {tenant} has no kept answer", request.key.as_str()))
 }
 
 /// Replaces an error that invites the caller to send the same call again, when its nonce is used up. The

@@ -14,7 +14,6 @@ use crate::{
     payment::{
         Payment,
         changes::{self, BeforeChange},
-        status::Status,
     },
     ports::PaymentReads,
     rail::rails::Rails,
@@ -46,15 +45,6 @@ pub enum FillError {
 impl From<CommitError> for FillError {
     fn from(error: CommitError) -> Self {
         Self::Store(error.into())
-    }
-}
-
-impl Payment {
-    /// Whether it waits for its recipient to enter the destination.
-    pub fn waits_for_recipient(&self) -> bool {
-        self.terms().kind == PaymentType::WithdrawalPp
-            && self.status() == Status::Pending
-            && self.state().payout.is_none()
     }
 }
 
@@ -118,7 +108,7 @@ impl FillRecipient {
             let payment = self.reads.payment(tenant, id).await?.ok_or(FillError::NotFound)?;
             Ok((payment, self.route_book.routes(tenant.merchant()).await?))
         };
-        act(&*self.commit, None, read, |(payment, routes)| {
+        act(&*self.commit, read, |(payment, routes)| {
             let now = self.clock.now();
             if !payment.waits_for_recipient() || payment.terms().expires_at.is_some_and(|end| end <= now) {
                 return Err(FillError::NotAwaited);
@@ -130,7 +120,7 @@ impl FillRecipient {
         .await
     }
 
-    /// The payment with its recipient. Its status does not change, so there is no event before its next move.
+    /// The changes that give the payment its recipient, and say what its rail wants done next.
     fn filled(
         &self,
         payment: Payment,
@@ -140,13 +130,7 @@ impl FillRecipient {
     ) -> Result<Changes, FillError> {
         let before = BeforeChange::of(&payment);
         let rail = self.rails.require(&payment.terms().rail)?;
-        let (mut terms, mut state) = payment.into_parts();
-        // It no longer waits for anybody, as one that was created with its recipient.
-        terms.expires_at = None;
-        state.payout = Some(payout);
-        state.revision += 1;
-        state.updated_at = now;
-        let payment = Payment::restore(terms, state);
+        let payment = payment.with_recipient(payout, now);
         let due = rail.issue(&payment, route).due;
         let mut changes = Changes::new(payment.terms().tenant, now);
         changes.work.push(changes::next_work(payment.id(), due));

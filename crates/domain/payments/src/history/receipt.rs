@@ -52,6 +52,15 @@ wire_names! {
     }
 }
 
+/// How and when a receipt was resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resolved {
+    /// The decision of a person.
+    pub how: Resolution,
+    /// When it was made (UTC).
+    pub at: Timestamp,
+}
+
 /// An event of a rail that is parked, and later resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Receipt {
@@ -79,15 +88,28 @@ pub struct Receipt {
     pub reason: ParkReason,
     /// When it was parked (UTC).
     pub created_at: Timestamp,
-    /// The decision of a person; `None` while it is open.
-    pub resolution: Option<Resolution>,
-    /// When it was resolved (UTC).
-    pub resolved_at: Option<Timestamp>,
+    /// What became of it; `None` while it is open. It is shown as `resolution` and `resolved_at`.
+    #[serde(flatten, serialize_with = "resolved_members")]
+    pub resolved: Option<Resolved>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn kind_name<S: serde::Serializer>(kind: &RailEventKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.as_str())
+}
+
+#[expect(clippy::ref_option, reason = "serde hands over a reference")]
+fn resolved_members<S: serde::Serializer>(
+    resolved: &Option<Resolved>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Members {
+        resolution: Option<Resolution>,
+        resolved_at: Option<Timestamp>,
+    }
+    let (resolution, resolved_at) = resolved.map(|Resolved { how, at }| (how, at)).unzip();
+    Members { resolution, resolved_at }.serialize(serializer)
 }
 
 /// Why a receipt was not resolved.
@@ -104,38 +126,24 @@ pub enum NotResolved {
 impl Record for Receipt {}
 
 impl Receipt {
-    /// A parked receipt, as a commit writes it.
-    pub(crate) fn parked(receipt: Self) -> Save {
-        Save {
-            aggregate: Aggregate::RECEIPT,
-            id: receipt.receipt_id.clone(),
-            from: None,
-            to: 1,
-            record: Box::new(receipt),
-        }
-    }
-
-    /// The same receipt resolved, as a commit writes it: refused as stale if somebody resolved it meanwhile.
-    pub(crate) fn resolved(mut self, resolution: Resolution, at: Timestamp) -> Save {
-        self.resolution = Some(resolution);
-        self.resolved_at = Some(at);
-        Save {
-            aggregate: Aggregate::RECEIPT,
-            id: self.receipt_id.clone(),
-            from: Some(1),
-            to: 2,
-            record: Box::new(self),
-        }
+    /// How a commit writes it. One that is resolved is refused as stale if somebody resolved it meanwhile.
+    pub(crate) fn into_save(self) -> Save {
+        let (from, to) = match self.status() {
+            ReceiptStatus::Parked => (None, 1),
+            ReceiptStatus::Resolved => (Some(1), 2),
+        };
+        let (aggregate, id) = (Aggregate::RECEIPT, self.receipt_id.clone());
+        Save { aggregate, id, from, to, record: Box::new(self) }
     }
 
     /// Its status.
     pub const fn status(&self) -> ReceiptStatus {
-        if self.resolution.is_some() { ReceiptStatus::Resolved } else { ReceiptStatus::Parked }
+        if self.resolved.is_some() { ReceiptStatus::Resolved } else { ReceiptStatus::Parked }
     }
 
     /// The amount with which `payment` may complete by this receipt.
     pub fn completing(&self, payment: &Payment) -> Result<Amount, NotResolved> {
-        if self.resolution.is_some() {
+        if self.resolved.is_some() {
             return Err(NotResolved::AlreadyResolved);
         }
         let terms = payment.terms();

@@ -74,7 +74,7 @@ impl Payment {
             _ => NotMoved::NoSuchMove { status: from, trigger },
         })?;
         let TransitionContext { at, entropy, failure, due, refund, received, provider_reference } = context;
-        let (terms, mut state) = self.into_parts();
+        let Self { terms, mut state } = self.revised();
 
         if let Some((amount, fee)) = received {
             state.received_amount = Some(amount);
@@ -85,7 +85,6 @@ impl Payment {
         let postings = postings(&terms, &state, trigger, refund)?;
         state.status = next;
         state.version += 1;
-        state.revision += 1;
         state.updated_at = at;
         state.failure = failure_after(terms.kind.direction(), trigger, failure);
         if next == Status::Completed {

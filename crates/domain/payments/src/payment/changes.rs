@@ -112,10 +112,8 @@ pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
 /// Saves an unchanged payment with the next revision: of two simultaneous decisions about it, one is made
 /// anew.
 pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
-    let (terms, mut state) = payment.into_parts();
-    let from = state.revision;
-    state.revision += 1;
-    save(changes, Some(from), Payment::restore(terms, state));
+    let from = payment.state.revision;
+    save(changes, Some(from), payment.revised());
 }
 
 /// Saves a payment whose rail has `named` its own identifier of it, with the next revision. A payment whose rail has
@@ -125,12 +123,11 @@ pub(crate) fn put_named(changes: &mut Changes, payment: Payment, named: Option<S
         changes.expects.push(as_it_stands(&payment));
         return;
     }
-    let (terms, mut state) = payment.into_parts();
-    let from = state.revision;
-    state.revision += 1;
-    state.provider_reference = named;
-    changes.payment_id = Some(terms.id.clone());
-    save(changes, Some(from), Payment::restore(terms, state));
+    let from = payment.state.revision;
+    let mut payment = payment.revised();
+    payment.state.provider_reference = named;
+    changes.payment_id = Some(payment.id().clone());
+    save(changes, Some(from), payment);
 }
 
 /// A change that only sets the next thing to do with a payment as it was read.

@@ -65,11 +65,7 @@ impl Status {
             (Withdrawal, Self::Pending, Trigger::Cancel) => Self::Cancelled,
             (Withdrawal, Self::Pending, Trigger::Submit) if about.has_recipient => Self::Processing,
             (Withdrawal, Self::Pending | Self::Processing, Trigger::Fail) => Self::Failed,
-            (Withdrawal, Self::Pending, Trigger::Expire)
-                if about.kind == PaymentType::WithdrawalPp && !about.has_recipient =>
-            {
-                Self::Expired
-            }
+            (Withdrawal, Self::Pending, Trigger::Expire) if about.lacks_recipient() => Self::Expired,
             (Withdrawal, Self::Processing, Trigger::Confirm) => Self::Completed,
             (Withdrawal, Self::Completed, Trigger::Return) => Self::Refunded,
             _ => return None,
@@ -87,6 +83,13 @@ pub struct Situation {
     pub method: Method,
     /// Whether a withdrawal's recipient is known.
     pub has_recipient: bool,
+}
+
+impl Situation {
+    /// Whether this is a hosted withdrawal whose recipient is not known yet.
+    pub(crate) const fn lacks_recipient(self) -> bool {
+        matches!(self.kind, PaymentType::WithdrawalPp) && !self.has_recipient
+    }
 }
 
 /// The trigger of a move.

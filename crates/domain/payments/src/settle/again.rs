@@ -6,7 +6,7 @@ use quipu_commit::{Changes, WorkChange, WorkInHand};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
-    act::{Decided, act},
+    act::{Decided, act_on},
     error::SettleError,
     payment::{Due, DueAction, Payment, changes},
     rail::Rail,
@@ -22,7 +22,7 @@ const IN_A_MOMENT: Duration = Duration::from_millis(250);
 pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
-    /// Puts the next question off by the rail's schedule, but never beyond expiry.
+    /// Puts the next question off by the rail's schedule, at the latest until expiry.
     pub(super) async fn ask_again(
         &self,
         rail: &Arc<dyn Rail>,
@@ -35,7 +35,7 @@ impl SettlePayment {
         }
     }
 
-    /// Puts off a question that could not be sent, but never beyond expiry. It does not count as begun.
+    /// Puts off a question that could not be sent, at the latest until expiry, without counting it.
     pub(super) async fn ask_after_all(
         &self,
         claimed: &WorkInHand,
@@ -47,8 +47,8 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// Puts off a payment on a rail that this node does not know, but never beyond expiry, since another node
-    /// may be configured for the rail. It does not count as begun.
+    /// Puts off a payment on a rail that this node does not know, at the latest until expiry and without counting
+    /// the attempt, since another node may be configured for the rail.
     pub(super) async fn leave_to_others(
         &self,
         claimed: &WorkInHand,
@@ -60,17 +60,17 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// When the rail is asked next, after `asked` questions: the gaps apply in their order, and the last one
+    /// When the rail is asked next, after `questions_so_far`: the gaps apply in their order, and the last one
     /// repeats.
-    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, asked: i32) -> Option<Due> {
+    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, questions_so_far: i32) -> Option<Due> {
         let gaps = rail.questions();
-        let asked = usize::try_from(asked).unwrap_or(0);
-        let gap = gaps.get(asked).or(gaps.last())?;
+        let step = usize::try_from(questions_so_far).unwrap_or(0);
+        let gap = gaps.get(step).or(gaps.last())?;
         Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
     }
 
     pub(super) async fn put_off(&self, claimed: &WorkInHand, due: Due) -> Result<(), SettleError> {
-        self.commit_unless_stale(self.until(claimed, due)).await
+        self.commit_unless_stale(self.put_off_change(claimed, due)).await
     }
 
     /// Like `put_off`, unless the payment has moved since it was read.
@@ -80,7 +80,7 @@ impl SettlePayment {
         payment: &Payment,
         due: Due,
     ) -> Result<(), SettleError> {
-        let mut changes = self.until(claimed, due);
+        let mut changes = self.put_off_change(claimed, due);
         changes.expects.push(changes::as_it_stands(payment));
         self.commit_unless_stale(changes).await
     }
@@ -107,11 +107,11 @@ impl SettlePayment {
             changes::put_named(&mut changes, payment, named.clone());
             Ok(Decided::change(changes, ()))
         };
-        act(&*self.commit, Some(Some(payment)), read, decide).await
+        act_on(&*self.commit, Some(payment), read, decide).await
     }
 
     /// A single change: the claimed work is put off, with the attempts of the claim.
-    pub(super) fn until(&self, claimed: &WorkInHand, due: Due) -> Changes {
+    pub(super) fn put_off_change(&self, claimed: &WorkInHand, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
@@ -119,7 +119,7 @@ impl SettlePayment {
     }
 
     /// A single change: the claimed work is done. Work that has taken its place since the claim stays.
-    pub(super) fn done(&self, claimed: &WorkInHand) -> Changes {
+    pub(super) fn done_change(&self, claimed: &WorkInHand) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         changes.work.push(WorkChange::Done(claimed.clone()));
         changes
@@ -146,7 +146,6 @@ pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
 
 /// When the payment expires, if its status allows that.
 pub(super) fn expiry(payment: &Payment) -> Option<Due> {
-    let at = payment.terms().expires_at?;
     payment.status().after(payment.situation(), at_expiry(payment))?;
-    Some(Due { at, action: DueAction::Expire })
+    payment.terms().expiry()
 }

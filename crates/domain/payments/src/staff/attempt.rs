@@ -44,7 +44,7 @@ pub struct StaffRequest<'a> {
     /// The key, as its caller wrote it.
     pub key: &'a IdempotencyKey,
     /// Hex of SHA-256 over the whole call, the same for a repeat.
-    pub asked: String,
+    pub request_hash: String,
     /// The time of the call.
     pub at: Timestamp,
 }
@@ -54,9 +54,9 @@ pub struct StaffAttempt {
     reads: Arc<dyn PaymentReads>,
     commit: Arc<dyn Commit>,
     tenant: Tenant,
-    name: IdempotencyKey,
-    key: IdempotencyKey,
-    asked: String,
+    key_of_call: IdempotencyKey,
+    bare_key: IdempotencyKey,
+    request_hash: String,
     at: Timestamp,
 }
 
@@ -77,8 +77,9 @@ pub enum AttemptError {
 impl StaffAttempt {
     /// The attempt that this request names.
     pub fn new(reads: Arc<dyn PaymentReads>, commit: Arc<dyn Commit>, request: StaffRequest<'_>) -> Self {
-        let StaffRequest { tenant, call, key, asked, at } = request;
-        Self { reads, commit, tenant, name: key.of_call(call), key: key.clone(), asked, at }
+        let StaffRequest { tenant, call, key, request_hash, at } = request;
+        let (key_of_call, bare_key) = (key.of_call(call), key.clone());
+        Self { reads, commit, tenant, key_of_call, bare_key, request_hash, at }
     }
 
     /// The answer of an earlier attempt, if there was one. It is looked up before the decision is checked,
@@ -87,10 +88,10 @@ impl StaffAttempt {
     /// Earlier commits kept answers under the bare key. Such an answer does not tell which call it belongs to,
     /// so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
     pub async fn repeat(&self) -> Result<Option<Answered>, AttemptError> {
-        for name in [&self.name, &self.key] {
-            let kept = self.reads.kept_answer(self.tenant, Audience::Operator, name, self.at).await?;
+        for key in [&self.key_of_call, &self.bare_key] {
+            let kept = self.reads.kept_answer(self.tenant, Audience::Operator, key, self.at).await?;
             let Some(kept) = kept else { continue };
-            if kept.body_hash != self.asked {
+            if kept.body_hash != self.request_hash {
                 return Err(AttemptError::Mismatch);
             }
             let missing = || StoreError::Failed("a kept answer to a call of staff has no body".to_owned());
@@ -103,8 +104,8 @@ impl StaffAttempt {
     pub fn record(&self, answer: Answer) -> IdempotencyRecord {
         IdempotencyRecord {
             audience: Audience::Operator,
-            key: self.name.clone(),
-            body_hash: self.asked.clone(),
+            key: self.key_of_call.clone(),
+            body_hash: self.request_hash.clone(),
             payment_id: None,
             answer: KeptAnswer::Given(answer),
             expires_at: self.at.plus(IdempotencyRecord::KEPT_FOR),

@@ -96,6 +96,6 @@ impl DecidePayment {
             changes.idempotency = answer;
             Ok(Decided::change(changes, after))
         };
-        act(&*self.commit, None, read, decide).await
+        act(&*self.commit, read, decide).await
     }
 }

@@ -107,6 +107,6 @@ impl RefundPayment {
             changes.idempotency = answer;
             Ok(Decided::change(changes, (after, refund)))
         };
-        act(&*self.commit, None, read, decide).await
+        act(&*self.commit, read, decide).await
     }
 }

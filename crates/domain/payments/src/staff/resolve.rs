@@ -10,7 +10,7 @@ use crate::{
     act::{Decided, act},
     error::DecideError,
     history::{
-        receipt::{Receipt, Resolution},
+        receipt::{Receipt, Resolution, Resolved},
         received::UNKNOWN_TENANT,
     },
     payment::{
@@ -55,20 +55,19 @@ impl ResolveReceipt {
             let at = self.clock.now();
             let mut changes = match resolution {
                 Resolution::CompleteWithReceivedAmount => self.complete(&receipt, payment, at)?,
-                Resolution::Ignore if receipt.resolution.is_some() => {
+                Resolution::Ignore if receipt.resolved.is_some() => {
                     return Err(DecideError::NotAllowed("the receipt has been resolved".to_owned()));
                 }
                 Resolution::Ignore => Changes::new(receipt.tenant.unwrap_or(UNKNOWN_TENANT), at),
             };
-            let mut after = receipt.clone();
-            (after.resolution, after.resolved_at) = (Some(resolution), Some(at));
+            let after = Receipt { resolved: Some(Resolved { how: resolution, at }), ..receipt.clone() };
             let (audit, answer) = record(&receipt, &after);
-            changes.saves.push(receipt.resolved(resolution, at));
+            changes.saves.push(after.clone().into_save());
             changes.add(audit);
             changes.idempotency = answer;
             Ok(Decided::change(changes, after))
         };
-        act(&*self.commit, None, || self.read(id), decide).await
+        act(&*self.commit, || self.read(id), decide).await
     }
 
     /// The receipt, and the payment that it names with its current route.

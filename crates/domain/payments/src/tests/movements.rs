@@ -10,17 +10,21 @@ use quipu_kernel::{Page, PaymentId};
 
 use super::world::{World, amount, deposit, ready};
 use crate::{
-    Attention, CrossTenantReads as _, ParkReason, ProcessRailEvent, RailEvent, RailEventKind,
-    RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
+    Attention, CrossTenantReads as _, Failure, ParkReason, ProcessRailEvent, RailEvent, RailEventError,
+    RailEventKind, RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
 };
 
-/// The receipts of which a person was told.
+/// The receipts of which a person was told, and the payments of which a message was lost.
 #[derive(Default)]
-struct Called(Mutex<Vec<Receipt>>);
+struct Called(Mutex<Vec<Receipt>>, Mutex<Vec<PaymentId>>);
 
 impl Attention for Called {
     fn parked(&self, receipt: &Receipt) {
         self.0.lock().expect("nobody panicked").push(receipt.clone());
+    }
+
+    fn lost(&self, _: &str, payment: &PaymentId, _: &RailEventError) {
+        self.1.lock().expect("nobody panicked").push(payment.clone());
     }
 }
 
@@ -85,6 +89,25 @@ fn a_person_is_called_once_for_what_is_parked() {
     let told = called.0.lock().expect("nobody panicked");
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].reason, told[0].payment_id.as_ref()), (ParkReason::Contradiction, Some(&id)));
+}
+
+#[test]
+fn a_person_is_told_of_a_refusal_that_could_not_be_parked() {
+    let (world, called) = (World::new(), Arc::new(Called::default()));
+    let id = world.created(&deposit()).id().clone();
+    let paid = world.moved(&id, Trigger::Confirm);
+    let rail_events = rail_events(&world).telling(called.clone());
+    let failure = Failure { code: Failure::RAIL_REJECTED.to_owned(), message: String::new() };
+    let numbers = || {
+        let (parked, lost) = (called.0.lock(), called.1.lock());
+        (parked.expect("nobody panicked").len(), lost.expect("nobody panicked").clone())
+    };
+    world.store.fails.store(true, Ordering::Relaxed);
+    ready(rail_events.run_refusal("simulator", &paid, &failure));
+    assert_eq!(numbers(), (0, vec![id.clone()]));
+    world.store.fails.store(false, Ordering::Relaxed);
+    ready(rail_events.run_refusal("simulator", &paid, &failure));
+    assert_eq!(numbers(), (1, vec![id]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What staff do with money that did not fit its payment.
 
-use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId};
+use quipu_kernel::{Clock as _, Currency, MAX_MINOR, Page, PaymentId};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route};
 use serde_json::json;
 
@@ -184,4 +184,15 @@ fn the_audit_log_names_no_merchant_where_a_receipt_has_none() {
     let line = resolved(&world, Resolution::Ignore).expect("resolved");
     assert_eq!(line.merchant_id, Some(TENANT.merchant().0));
     assert_eq!(line.subject, format!("payment/{id}"));
+}
+
+#[test]
+fn a_receipt_is_shown_with_its_resolution_and_with_nulls_before() {
+    let world = World::new();
+    arrives(&world, "credit: rent", 1_000, "rent");
+    let shown = || serde_json::to_string(&parked(&world)[0]).expect("JSON");
+    assert!(shown().ends_with(r#","resolution":null,"resolved_at":null}"#), "{}", shown());
+    resolved(&world, Resolution::Ignore).expect("resolved");
+    let at = json!(world.clock.now());
+    assert!(shown().ends_with(&format!(r#","resolution":"ignore","resolved_at":{at}}}"#)), "{}", shown());
 }

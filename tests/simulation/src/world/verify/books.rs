@@ -203,7 +203,7 @@ fn adjustments(around: &Surroundings, contents: &Contents, broken: &mut Broken) 
         broken.push(format!("{} corrections by {} lines", count - 4, lines("balance.adjust")));
     }
     let receipts = contents.all::<Receipt>(Aggregate::RECEIPT);
-    let resolved = receipts.filter(|(_, receipt)| receipt.resolution.is_some()).count();
+    let resolved = receipts.filter(|(_, receipt)| receipt.resolved.is_some()).count();
     if lines("receipt.resolve") != resolved {
         broken.push(format!("{resolved} receipts were resolved by {} lines", lines("receipt.resolve")));
     }
