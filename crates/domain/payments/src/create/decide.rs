@@ -217,9 +217,9 @@ impl Decider {
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
-        let must_be_requested = issued.must_be_requested;
-        let (payment, due) = payment.with_issued(issued);
-        (payment, due, must_be_requested)
+        let payment = payment.with_issued(issued.instructions, issued.expires_at);
+        let due = first_due(&payment, issued.due, issued.must_be_requested);
+        (payment, due, issued.must_be_requested)
     }
 
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
@@ -240,6 +240,19 @@ impl Decider {
         };
         let of_route = route.expires_in.map(|seconds| Duration::from_secs(seconds.into()));
         Some(of_route.unwrap_or(Duration::from_hours(hours)))
+    }
+}
+
+/// What is due next for a new payment, for which its rail wants `wanted` to be done first.
+fn first_due(payment: &Payment, wanted: Option<Due>, must_be_requested: bool) -> Option<Due> {
+    let expiry = payment.terms().expiry();
+    match wanted {
+        _ if payment.situation().lacks_recipient() => expiry,
+        // Even if it expires before: only a question finds out what became of the instructions.
+        Some(question) if must_be_requested => {
+            Due::earlier(Some(question), expiry).map(|due| Due { at: due.at, ..question })
+        }
+        wanted => Due::earlier(wanted, expiry),
     }
 }
 

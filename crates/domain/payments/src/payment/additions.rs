@@ -11,24 +11,14 @@ use crate::{
         changes::{self, Changed},
         status::Status,
     },
-    rail::IssuedInstructions,
 };
 
 impl Payment {
-    /// The new payment with its rail's instructions, and what is due next.
-    pub(crate) fn with_issued(mut self, issued: IssuedInstructions) -> (Self, Option<Due>) {
-        self.terms.expires_at = self.terms.expires_at.and(issued.expires_at).or(self.terms.expires_at);
-        self.state.instructions = issued.instructions;
-        let expiry = self.terms.expiry();
-        let due = match issued.due {
-            _ if self.situation().lacks_recipient() => expiry,
-            // Even if it expires before: only a question finds out what became of the instructions.
-            Some(question) if issued.must_be_requested => {
-                Due::earlier(Some(question), expiry).map(|due| Due { at: due.at, ..question })
-            }
-            first => Due::earlier(first, expiry),
-        };
-        (self, due)
+    /// The new payment with its rail's instructions, and the expiry that the rail sets in place of the route's.
+    pub(crate) fn with_issued(mut self, instructions: Instructions, expires_at: Option<Timestamp>) -> Self {
+        self.terms.expires_at = self.terms.expires_at.and(expires_at).or(self.terms.expires_at);
+        self.state.instructions = instructions;
+        self
     }
 
     /// Whether this is a deposit that has no instructions yet.
