@@ -2,7 +2,7 @@
 //! PostgreSQL) or on tasks of the runtime that it was given, never in the caller's future. A caller that goes
 //! away cancels no change; on a server a long query is stopped once nobody waits for it.
 
-use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use quipu_commit::CallWaits;
 use quipu_kernel::{MerchantId, StoreError};
@@ -27,7 +27,7 @@ use crate::{
     file_trouble::FileTrouble,
     hub::Hub,
     query::{Query, Reading},
-    server::Server,
+    server::{Server, share_of},
     settings::{StoreSettings, Times},
     standing::Standing,
     step::Step,
@@ -41,12 +41,6 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(crate) struct Engine {
     kind: Kind,
     times: Times,
-}
-
-/// In which of `shares` the work of a merchant is done.
-pub(crate) fn share_of(merchant: MerchantId, shares: usize) -> usize {
-    let hash = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
-    usize::try_from(hash % shares as u64).unwrap_or(0)
 }
 
 enum Kind {

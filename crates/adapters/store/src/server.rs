@@ -1,6 +1,6 @@
 //! Reads from a server, on tasks of the runtime that the store was given.
 
-use std::sync::Arc;
+use std::{hash::BuildHasher as _, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use quipu_kernel::MerchantId;
@@ -13,7 +13,6 @@ use tokio::{
 use crate::{
     connection::Connection,
     custody::{Custody, Origin},
-    engine::share_of,
     error::{Fault, OpenError, Trouble},
     query::{Query, Reading},
     sessions::{
@@ -176,6 +175,12 @@ impl Server {
     fn spawn(&self, work: BoxFuture<'static, ()>) {
         self.runtime.spawn(work);
     }
+}
+
+/// In which of `shares` the work of a merchant is done.
+pub(crate) fn share_of(merchant: MerchantId, shares: usize) -> usize {
+    let hash = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
+    usize::try_from(hash % shares as u64).unwrap_or(0)
 }
 
 async fn run<T, E>(
