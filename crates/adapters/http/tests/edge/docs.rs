@@ -1,6 +1,6 @@
 //! The reference and the documents.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{World, request};
 
@@ -54,5 +54,23 @@ async fn a_document_shows_and_requires_the_total_in_the_pagination_of_lists_that
             let example = list.get("example").map(|example| example["pagination"]["total"].is_u64());
             assert!(example.is_none_or(|shows_it| shows_it == is_counted), "{prefix}{path}: {list}");
         }
+    }
+}
+
+/// `nullable` counts beside a `type` only (OpenAPI 3.0.3, "Schema Object").
+#[actix_web::test]
+async fn a_schema_that_may_be_null_has_a_type() {
+    fn judge(schema: &Value, path: &str) {
+        let is_wrong = schema.get("nullable").is_some() && schema.get("type").is_none();
+        assert!(!is_wrong, "{path}: {schema}");
+        let members = schema.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value));
+        let items = schema.as_array().into_iter().flatten().enumerate();
+        for (name, value) in members.chain(items.map(|(index, value)| (index.to_string(), value))) {
+            judge(value, &format!("{path}.{name}"));
+        }
+    }
+    let world = World::new();
+    for path in ["/api/v1/openapi.json", "/operator/v1/openapi.json"] {
+        judge(&world.send(request("GET", path)).await.body, path);
     }
 }
