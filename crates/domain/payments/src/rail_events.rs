@@ -59,7 +59,7 @@ pub trait Attention: Send + Sync {
     /// A receipt was parked and waits for a person.
     fn parked(&self, receipt: &Receipt);
 
-    /// The rail refused this payment after it was reported as paid, and that could not be parked.
+    /// The rail refused this payment, which was reported as paid or may have been, and nothing of that may be stored.
     fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError);
 }
 
@@ -148,8 +148,8 @@ impl ProcessRailEvent {
         self.process(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
     }
 
-    /// The same for a refusal that comes after the payment was reported as paid. The rail is not asked again: if
-    /// the refusal cannot be parked, a person is told of it.
+    /// The same for a refusal of a payment that was reported as paid, or may have been. The rail is not asked again:
+    /// if the refusal cannot be processed, a person is told of it.
     pub(crate) async fn run_refusal(&self, rail: &str, payment: &Payment, failure: &Failure) {
         let refusal = RailEvent::refusal(payment, failure.clone());
         if let Err(error) = self.run_answer(rail, &refusal, payment).await

@@ -89,18 +89,23 @@ impl CreatePayment {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
                 Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
                     // Whoever brought the answer may have seen the payment move on.
-                    if let Err(failure) = answer
-                        && let Ok(Some(found)) =
-                            self.reads.payment(payment.terms().tenant, payment.id()).await
-                    {
-                        self.report(rail, &found, failure).await;
+                    if let Err(failure) = answer {
+                        match self.reads.payment(payment.terms().tenant, payment.id()).await {
+                            Ok(Some(found)) => self.report(rail, &found, failure).await,
+                            _ => self.pass_on(rail, &payment, failure).await,
+                        }
                     }
                     return Attempt::KeyUsed;
                 }
                 Err(CommitError::Refused(Refusal::Stale)) => {
                     match self.reads.payment(payment.terms().tenant, payment.id()).await {
                         Ok(Some(found)) => *payment = found,
-                        _ => return outcome_unknown(&payment),
+                        _ => {
+                            if let Err(failure) = answer {
+                                self.pass_on(rail, &payment, failure).await;
+                            }
+                            return outcome_unknown(&payment);
+                        }
                     }
                 }
                 // What the rail did is done; whoever asks again finds out.
@@ -135,11 +140,16 @@ impl CreatePayment {
     /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered
     /// in any case, since the payment exists.
     async fn report(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
-        let Some(rail_events) = self.rail_events.as_ref().filter(|_| payment.state().completed_at.is_some())
-        else {
-            return;
-        };
-        Box::pin(rail_events.run_refusal(rail.name(), payment, failure)).await;
+        if payment.state().completed_at.is_some() {
+            self.pass_on(rail, payment, failure).await;
+        }
+    }
+
+    /// Has a refusal processed that this creation cannot judge itself.
+    async fn pass_on(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
+        if let Some(rail_events) = &self.rail_events {
+            Box::pin(rail_events.run_refusal(rail.name(), payment, failure)).await;
+        }
     }
 
     /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer
