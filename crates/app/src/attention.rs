@@ -19,7 +19,7 @@ impl Attention for LoudAttention {
 
     fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError) {
         let payment = payment.as_str();
-        tracing::error!(rail, payment, %error, 
+        tracing::error!(rail, payment, %error,
             "a rail refused a deposit that may be paid, and no receipt of that may have been parked: look for one, \
              or ask the provider which of the two holds");
     }
