@@ -20,6 +20,7 @@ on_both_databases!(
     nobody_has_to_read_what_is_printed,
     a_start_that_cannot_be_is_explained,
     no_folder_is_made_in_vain,
+    a_lost_master_key_is_not_replaced,
 );
 
 async fn production_serves_the_same_data_and_prints_nothing(database: Database) {
@@ -268,6 +269,19 @@ async fn no_folder_is_made_in_vain(database: Database) {
     ));
     assert_eq!(told.status, Some(0), "{told:?}");
     assert!(told.stderr.contains("there is no master key"), "{told:?}");
+}
+
+async fn a_lost_master_key_is_not_replaced(database: Database) {
+    if database == Database::Postgres {
+        return;
+    }
+    let gateway = Gateway::start(database).await;
+    let told = gateway.bash(
+        "quipu() { QUIPU__DATABASE_URL=sqlite://$PWD/copy.db ${QUIPU%% *} serve --dev --data elsewhere; }
+         $QUIPU backup copy.db >&2 && ! quipu && ! [ -e elsewhere/master.key ]",
+    );
+    assert_eq!(told.status, Some(0), "{told:?}");
+    assert!(told.stderr.contains("elsewhere/master.key is missing"), "{told:?}");
 }
 
 /// Refused in words, without a panic.

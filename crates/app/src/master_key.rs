@@ -49,10 +49,11 @@ fn kept(settings: &Settings, folder: &DataFolder, start: Start) -> Result<Secret
         );
     }
     if let Some(database) =
-        settings.embedded_database().filter(|file| quipu_store::is_made(file).unwrap_or(false))
+        settings.embedded_database().filter(|it| quipu_store::has_secrets(it).unwrap_or(false))
     {
         bail!(
-            "{} is missing, and the secrets in {} are sealed with it: put it back, or delete the database to begin anew",
+            "{} is missing, and {} holds secrets that are sealed with a master key: put the file back, set master_key, \
+             or delete the database to begin anew",
             folder.file(FILE).display(),
             database.display()
         );

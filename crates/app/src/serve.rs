@@ -73,15 +73,20 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     // Listened for before anything is waited for: in a container the first process is not ended by a signal that it
     // does not listen for.
     let mut signals = runtimes.make(Signals::listen)?;
-    let (keyring, folder, _lock) = if dev { ground_of_demo(settings)? } else { ground(settings)? };
     let store = runtimes.of_store();
-    runtimes.run(async {
+    // Kept until the runtimes have ended, and with them all that uses the database.
+    let mut lock = None;
+    let ended = runtimes.run(async {
         let prepared = async {
+            let settled = settings.clone();
+            let lay = move || if dev { ground_of_demo(&settled) } else { ground(&settled) };
+            let (keyring, folder, taken) = tokio::task::spawn_blocking(lay).await??;
+            lock = taken;
             let foundation = Foundation::lay(settings, keyring, store).await?;
             prepare(&foundation, embedded.is_some() || dev).await?;
-            Ok::<_, anyhow::Error>(foundation)
+            Ok::<_, anyhow::Error>((foundation, folder))
         };
-        let foundation = tokio::select! {
+        let (foundation, folder) = tokio::select! {
             biased;
             () = signals.first() => {
                 tracing::info!("told to end before it served");
@@ -99,7 +104,9 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         }
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, (metrics, signals), &shares, dev).await
-    })
+    });
+    drop(lock);
+    ended
 }
 
 /// The master key, the data folder, and the lock of an embedded database.

@@ -145,11 +145,11 @@ async fn validate_judges_without_creating(database: Database) {
         "method": "bank_transfer", "currency": "ARS", "type": "withdrawal", "payout": { "bank_account": "1" }
     }));
     assert_eq!(code(payout.await.data()), "VALIDATION_FAILED");
-    for amount in [json!(0), json!(i64::MAX), json!(u64::MAX)] {
+    for amount in [json!(0), json!(i64::MAX), json!(u64::MAX), json!(1e20)] {
         let far = json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": amount });
         assert_eq!(code(validate(far).await.data()), "VALIDATION_FAILED", "{amount}");
     }
-    for amount in [json!(1e5), json!(1e20), json!("1")] {
+    for amount in [json!(1e5), json!("1")] {
         let no_integer = json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": amount });
         validate(no_integer).await.refused(400, "VALIDATION_FAILED");
     }

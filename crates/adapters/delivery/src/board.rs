@@ -101,17 +101,15 @@ impl Board {
             let merchant = tenant.merchant();
             let of_merchant = of_merchants.entry(merchant).or_insert_with(|| self.kept_of(merchant));
             let (pace, room) = self.room_beside(&endpoint, in_all, *of_merchant);
-            let (holds_little, fitting) =
-                self.queues.get(&endpoint).map_or((true, usize::MAX), |(_, queue)| {
-                    (queue.held().is_little_beside(room), queue.fitting(room.bytes))
-                });
-            // A claim of the few that fit beside many costs the store as much as one of many.
-            if room.is_none() || !holds_little {
+            if room.is_none() {
                 self.note_stored(endpoint, merchant);
                 continue;
             }
-            let most = u32::try_from(room.deliveries.min(fitting)).unwrap_or(u32::MAX).min(most);
-            let room = Amount::new(most as usize, room.bytes.min(most as usize * BYTES_EACH));
+            // What does not fit would be read, claimed and given back.
+            let usual = self.queues.get(&endpoint).map_or(1, |(_, queue)| queue.usual_bytes.max(1));
+            let fitting = room.deliveries.min(room.bytes.div_ceil(usual));
+            let most = u32::try_from(fitting).unwrap_or(u32::MAX).min(most);
+            let room = Amount::new(most as usize, room.bytes.min(most as usize * BYTES_EACH.max(usual)));
             for kept in [&mut in_all, of_merchant] {
                 kept.add(Kept::of(pace, room));
             }

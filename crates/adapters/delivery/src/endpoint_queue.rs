@@ -46,7 +46,7 @@ pub(crate) struct EndpointQueue {
     /// The bytes of the deliveries here, those in progress included.
     bytes: usize,
     /// The bytes that a delivery took of late, on the average; 0 if none is known.
-    usual_bytes: usize,
+    pub(crate) usual_bytes: usize,
     window: usize,
     hangs: u32,
     pace: Pace,
@@ -115,16 +115,10 @@ impl EndpointQueue {
         self.under_way < self.window && self.waiting() > 0
     }
 
-    /// How many deliveries take about so many bytes; at least one.
-    pub(crate) fn fitting(&self, bytes: usize) -> usize {
-        if self.usual_bytes == 0 { usize::MAX } else { bytes.div_ceil(self.usual_bytes).max(1) }
-    }
-
     pub(crate) fn push(&mut self, owed: Owed) {
         let bytes = owed.bytes();
         self.bytes += bytes;
-        self.usual_bytes =
-            if self.usual_bytes == 0 { bytes } else { (self.usual_bytes / 8 * 7 + bytes / 8).max(1) };
+        self.usual_bytes = if self.usual_bytes == 0 { bytes } else { self.usual_bytes / 8 * 7 + bytes / 8 };
         let kind = if owed.is_fresh() { &mut self.fresh } else { &mut self.again };
         kind.push_back(owed);
     }

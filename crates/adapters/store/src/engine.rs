@@ -2,7 +2,7 @@
 //! PostgreSQL) or on tasks of the runtime that it was given, never in the caller's future. A caller that goes
 //! away cancels no change; on a server a long query is stopped once nobody waits for it.
 
-use std::{sync::Arc, time::Duration};
+use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
 use quipu_commit::CallWaits;
 use quipu_kernel::{MerchantId, StoreError};
@@ -26,8 +26,9 @@ use crate::{
     file::DatabaseFile,
     file_trouble::FileTrouble,
     hub::Hub,
+    lock_turns::Waiter,
     query::{Query, Reading},
-    server::{Server, share_of},
+    server::Server,
     settings::{StoreSettings, Times},
     standing::Standing,
     step::Step,
@@ -109,7 +110,12 @@ impl Engine {
     pub(crate) fn lane(&self, merchant: MerchantId) -> &Lane {
         match &self.kind {
             Kind::Sqlite { writer, .. } => writer,
-            Kind::Postgres { lanes, .. } => &lanes[share_of(merchant, lanes.len())],
+            Kind::Postgres { lanes, .. } => {
+                let hash =
+                    std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
+                let count = lanes.len() as u64;
+                &lanes[usize::try_from(hash % count).unwrap_or(0)]
+            }
         }
     }
 
@@ -196,11 +202,11 @@ impl Engine {
         self.write_for(None, query).await
     }
 
-    /// The same for a query that may wait for rows of a merchant which somebody else has locked. While it waits on a
-    /// server, the merchant's others wait behind it, and most connections are left to other work.
+    /// The same for a query that may wait for rows which somebody else has locked: on a server it waits for its turn
+    /// first.
     pub(crate) async fn write_for<T, E>(
         &self,
-        merchant: Option<MerchantId>,
+        waiter: Option<Waiter>,
         query: impl Query<T, E>,
     ) -> Result<T, E>
     where
@@ -235,7 +241,7 @@ impl Engine {
                 });
                 writer.put(Work::SmallWrite(write))?;
             }
-            Kind::Postgres { server, .. } => server.write(query, merchant, begun, reply)?,
+            Kind::Postgres { server, .. } => server.write(query, waiter, begun, reply)?,
         }
         standing.outcome(outcome, self.times).await
     }

@@ -25,6 +25,7 @@ mod hub;
 mod keys;
 mod language;
 mod lock;
+mod lock_turns;
 mod mark;
 mod migrate;
 mod neighbours;
@@ -54,6 +55,6 @@ mod write_ahead_log;
 
 pub use backup::{BackupError, back_up, restore};
 pub use error::OpenError;
-pub use migrate::is_made;
+pub use migrate::{has_secrets, is_made};
 pub use settings::StoreSettings;
 pub use store::Store;

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use diesel::{
-    Connection as _, RunQueryDsl as _, SqliteConnection,
+    Connection as _, QueryDsl as _, QueryResult, RunQueryDsl as _, SqliteConnection,
     backend::Backend,
     connection::SimpleConnection as _,
     migration::{Migration, MigrationSource},
@@ -19,6 +19,7 @@ use crate::{
     connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
     language,
+    schema::page_keys,
     sessions::{
         pool::ENGLISH,
         session::{self, Address},
@@ -102,18 +103,34 @@ fn apply_next(conn: &mut SqliteConnection) -> diesel::migration::Result<Option<S
 /// Whether the file of an embedded database was ever migrated. A file that was not may belong to another
 /// program, or be left of a database whose log is lost. The file is not changed.
 pub fn is_made(file: &Path) -> Result<bool, OpenError> {
+    read(file, |conn| {
+        let lists: i64 = ListOfApplied {}.get_result(conn)?;
+        Ok(lists > 0 && !Applied {}.load::<String>(conn)?.is_empty())
+    })
+}
+
+/// Whether the file of an embedded database holds secrets that are sealed with a master key: the first process that has
+/// one seals the key of hosted pages. The file is not changed.
+pub fn has_secrets(file: &Path) -> Result<bool, OpenError> {
+    read(file, |conn| {
+        let tables: i64 = TableOfPageKeys {}.get_result(conn)?;
+        Ok(tables > 0 && page_keys::table.count().get_result::<i64>(conn)? > 0)
+    })
+}
+
+/// Reads the file of an embedded database, which is not made if there is none.
+fn read<T>(file: &Path, query: impl FnOnce(&mut SqliteConnection) -> QueryResult<T>) -> Result<T, OpenError> {
     let unreadable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let path = file.to_str().ok_or_else(|| unreadable(&"its name must be UTF-8"))?;
     let address = sqlite_address_to_read(path);
     let mut conn = SqliteConnection::establish(&address).map_err(|error| unreadable(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000;").map_err(|error| unreadable(&error))?;
-    let lists: i64 = ListOfApplied {}.get_result(&mut conn).map_err(|error| unreadable(&error))?;
-    if lists == 0 {
-        return Ok(false);
-    }
-    let applied: Vec<String> = Applied {}.load(&mut conn).map_err(|error| unreadable(&error))?;
-    Ok(!applied.is_empty())
+    query(&mut conn).map_err(|error| unreadable(&error))
 }
+
+statement! { TableOfPageKeys on Sqlite => BigInt {
+    ; "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'page_keys'"
+} }
 
 statement! { ListOfApplied on Sqlite => BigInt {
     ; "SELECT COUNT(*) FROM sqlite_schema WHERE name = '__diesel_schema_migrations'"
@@ -265,6 +282,9 @@ mod tests {
         conn.batch_execute("DROP TABLE __diesel_schema_migrations").expect("dropped");
         make_embedded(&mut conn).expect("migrated");
         assert!(is_made(&file).expect("read"), "beside the process that writes");
+        assert!(!has_secrets(&file).expect("read"));
+        conn.batch_execute("INSERT INTO page_keys (id, sealed) VALUES (1, 'sealed')").expect("written");
+        assert!(has_secrets(&file).expect("read"));
         drop(conn);
         let before = std::fs::read(&file).expect("read");
         assert!(is_made(&file).expect("read"), "alone");

@@ -1,9 +1,8 @@
 //! Reads from a server, on tasks of the runtime that the store was given.
 
-use std::{hash::BuildHasher as _, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use quipu_kernel::MerchantId;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
@@ -14,6 +13,7 @@ use crate::{
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, OpenError, Trouble},
+    lock_turns::{LockTurns, Waiter, turn},
     query::{Query, Reading},
     sessions::{
         health::Health,
@@ -45,9 +45,7 @@ pub(crate) struct Server {
     pages: Kind,
     whole: Kind,
     seals: Kind,
-    /// The turns of changes that may wait for rows which others have locked, while they hold a connection for short
-    /// queries. Each is for some of the merchants, and half of the connections are left to everything else.
-    turns: Vec<Arc<Semaphore>>,
+    turns: LockTurns,
     address: Address,
     runtime: Handle,
 }
@@ -86,7 +84,7 @@ impl Server {
             pages: Kind::over(pool(Purpose::Lists, (settings.readers / 2).max(1))?),
             whole: Kind::over(pool(Purpose::Checks, CHECKS)?),
             seals: Kind::over(pool(Purpose::Checks, 1)?),
-            turns: (0..(settings.readers / 2).max(1)).map(|_| Arc::new(Semaphore::new(1))).collect(),
+            turns: LockTurns::over(settings.readers),
             address: session::configured(&settings.url, settings.times().connect, settings.call)
                 .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
             runtime: runtime.clone(),
@@ -132,11 +130,11 @@ impl Server {
     }
 
     /// Has a writing query run, unless too many wait. It does not begin if its caller has gone away by then. One that may
-    /// wait for rows of a merchant has its turn when no other of this merchant runs.
+    /// wait for locked rows waits for its turn first.
     pub(crate) fn write<T, E>(
         &self,
         query: impl Query<T, E>,
-        merchant: Option<MerchantId>,
+        waiter: Option<Waiter>,
         standing: Arc<Standing>,
         reply: oneshot::Sender<Result<T, E>>,
     ) -> Result<(), Fault>
@@ -145,13 +143,10 @@ impl Server {
         E: From<Fault> + Trouble + Send + 'static,
     {
         let (place, origin) = self.short.admit()?;
-        let turn = merchant.map(|merchant| Arc::clone(&self.turns[share_of(merchant, self.turns.len())]));
+        let queues = waiter.map(|waiter| self.turns.queues(waiter)).unwrap_or_default();
         self.spawn(Box::pin(async move {
             let _place = place;
-            let _turn = match turn {
-                Some(turn) => turn.acquire_owned().await.ok(),
-                None => None,
-            };
+            let Some(_turn) = turn(queues, || reply.is_closed()).await else { return };
             if !reply.is_closed() {
                 let mut custody = Custody::none();
                 let _gone = reply.send(in_transaction(&mut custody, &origin, &standing, query).await);
@@ -175,12 +170,6 @@ impl Server {
     fn spawn(&self, work: BoxFuture<'static, ()>) {
         self.runtime.spawn(work);
     }
-}
-
-/// In which of `shares` the work of a merchant is done.
-pub(crate) fn share_of(merchant: MerchantId, shares: usize) -> usize {
-    let hash = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
-    usize::try_from(hash % shares as u64).unwrap_or(0)
 }
 
 async fn run<T, E>(

@@ -9,7 +9,7 @@ use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
     CrossTenantReads, DecisionNote, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder,
-    SearchFilter, StaffCall, Status, operator_record,
+    SearchFilter, StaffCall, Status, operator_record, operator_timeline,
 };
 use serde_json::json;
 
@@ -161,7 +161,7 @@ async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
     let payment = found(foundation, id).await?;
     let timeline = foundation.store.timeline(&payment).await?;
     let mut shown = operator_record(&payment);
-    shown["timeline"] = serde_json::to_value(&timeline)?;
+    shown["timeline"] = operator_timeline(&timeline);
     session::print(&shown)
 }
 

@@ -75,4 +75,4 @@ pub use staff::decide_manually::{DecidePayment, DecisionNote};
 pub use staff::recorded::Recorded;
 pub use staff::refund_payment::{RefundOrder, RefundPayment};
 pub use staff::resolve::ResolveReceipt;
-pub use staff::view::{StaffAction, operator_receipt, operator_record};
+pub use staff::view::{StaffAction, operator_receipt, operator_record, operator_timeline};

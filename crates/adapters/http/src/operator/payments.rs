@@ -1,7 +1,7 @@
 //! Payments of every merchant.
 
 use quipu_kernel::{Page, Problems};
-use quipu_payments::{Payment, SearchFilter, operator_record};
+use quipu_payments::{Payment, SearchFilter, operator_record, operator_timeline};
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,8 +31,7 @@ pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiEr
     let timeline = call.state.services.all_payments.timeline(payment).await?;
     let mut shown = operator_record(payment);
     shown["alerted_at"] = json!(timeline.alerted_at);
-    shown["timeline"] =
-        serde_json::to_value(&timeline).map_err(|error| ApiError::internal("writing a timeline", &error))?;
+    shown["timeline"] = operator_timeline(&timeline);
     Ok(shown)
 }
 

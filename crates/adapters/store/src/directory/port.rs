@@ -13,6 +13,7 @@ use quipu_merchants::{
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
     error::{Fault, Refused},
+    lock_turns::Waiter,
     query::{Query, Reading},
     rows::stored::to_value,
     store::Store,
@@ -64,7 +65,7 @@ impl Store {
         whose: Option<MerchantId>,
         query: impl Query<T, Refused<DirectoryError>>,
     ) -> Result<T, DirectoryError> {
-        let outcome = self.inner.engine.write_for(whose, query).await;
+        let outcome = self.inner.engine.write_for(whose.map(Waiter::Merchant), query).await;
         self.inner.cache.forget();
         outcome.map_err(Refused::into_error)
     }

@@ -14,6 +14,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     directory,
     error::{Fault, LeavesOpen, Refused},
+    lock_turns::Waiter,
     query::Reading,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
@@ -54,9 +55,10 @@ const PAUSES_IN_DOUBT: [Duration; 3] =
 impl Endpoints for Store {
     async fn add(&self, endpoint: Endpoint, audit: Option<AuditRecord>) -> Result<(), EndpointError> {
         let added =
-            self.inner.engine.write_for(Some(endpoint.tenant.merchant()), move |conn: &mut Connection| {
-                Box::pin(async move { add(conn, &endpoint, audit).await })
-            });
+            self.inner.engine.write_for(
+                Some(Waiter::Merchant(endpoint.tenant.merchant())),
+                move |conn: &mut Connection| Box::pin(async move { add(conn, &endpoint, audit).await }),
+            );
         added.await.map_err(Refused::into_error)
     }
 
@@ -151,17 +153,20 @@ impl Store {
         at: Timestamp,
     ) -> Result<Endpoint, EndpointError> {
         let changing = id.clone();
-        let changed = self.inner.engine.write_for(Some(tenant.merchant()), move |conn: &mut Connection| {
-            Box::pin(async move {
-                let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait)
-                    .await?
-                    .ok_or(Refused::Rule(EndpointError::NotFound))?;
-                let was_enabled = endpoint.is_enabled();
-                endpoint.apply(change, at).map_err(Refused::Rule)?;
-                save(conn, &endpoint).await?;
-                Ok::<_, Refused<EndpointError>>((was_enabled, endpoint))
-            })
-        });
+        let changed = self.inner.engine.write_for(
+            Some(Waiter::Merchant(tenant.merchant())),
+            move |conn: &mut Connection| {
+                Box::pin(async move {
+                    let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait)
+                        .await?
+                        .ok_or(Refused::Rule(EndpointError::NotFound))?;
+                    let was_enabled = endpoint.is_enabled();
+                    endpoint.apply(change, at).map_err(Refused::Rule)?;
+                    save(conn, &endpoint).await?;
+                    Ok::<_, Refused<EndpointError>>((was_enabled, endpoint))
+                })
+            },
+        );
         let changed = self.unless_in_doubt(tenant, &id, changed.await);
         let (was_enabled, endpoint) = changed.map_err(Refused::into_error)?;
         self.tell_of_change(&endpoint);
@@ -178,23 +183,26 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), EndpointError> {
         let removing = id.clone();
-        let removed = self.inner.engine.write_for(Some(tenant.merchant()), move |conn: &mut Connection| {
-            Box::pin(async move {
-                let endpoint = lock(conn, tenant, &removing, IfLocked::Wait)
-                    .await?
-                    .ok_or(Refused::Rule(EndpointError::NotFound))?;
-                let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
-                let removal = (endpoints::removed_at.eq(at.millis()), endpoints::enabled.eq(false));
-                execute!(conn, diesel::update(row).set(removal))?;
-                let counted = counters::table
-                    .filter(counters::merchant_id.eq(tenant.merchant().0))
-                    .filter(counters::environment.eq(tenant.environment().as_str()))
-                    .filter(counters::name.eq(COUNTER))
-                    .filter(counters::key1.eq(endpoint.id.as_str()));
-                execute!(conn, diesel::delete(counted))?;
-                Ok::<_, Refused<EndpointError>>(endpoint)
-            })
-        });
+        let removed = self.inner.engine.write_for(
+            Some(Waiter::Merchant(tenant.merchant())),
+            move |conn: &mut Connection| {
+                Box::pin(async move {
+                    let endpoint = lock(conn, tenant, &removing, IfLocked::Wait)
+                        .await?
+                        .ok_or(Refused::Rule(EndpointError::NotFound))?;
+                    let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
+                    let removal = (endpoints::removed_at.eq(at.millis()), endpoints::enabled.eq(false));
+                    execute!(conn, diesel::update(row).set(removal))?;
+                    let counted = counters::table
+                        .filter(counters::merchant_id.eq(tenant.merchant().0))
+                        .filter(counters::environment.eq(tenant.environment().as_str()))
+                        .filter(counters::name.eq(COUNTER))
+                        .filter(counters::key1.eq(endpoint.id.as_str()));
+                    execute!(conn, diesel::delete(counted))?;
+                    Ok::<_, Refused<EndpointError>>(endpoint)
+                })
+            },
+        );
         let removed = self.unless_in_doubt(tenant, &id, removed.await);
         let mut endpoint = removed.map_err(Refused::into_error)?;
         endpoint.disable(None, endpoint.updated_at);

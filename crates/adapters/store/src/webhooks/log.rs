@@ -22,6 +22,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     keys::Keys,
+    lock_turns::Waiter,
     query::Reading,
     read::slice::{Slice, rows},
     rows::stored::parsed,
@@ -121,10 +122,12 @@ impl Store {
         at: Timestamp,
     ) -> Result<Chosen, Fault> {
         let (whose, selection) = (whose.clone(), selection.clone());
-        let chosen =
-            self.inner.engine.write_for(Some(whose.tenant.merchant()), move |conn: &mut Connection| {
+        let chosen = self.inner.engine.write_for(
+            Some(Waiter::Merchant(whose.tenant.merchant())),
+            move |conn: &mut Connection| {
                 Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
-            });
+            },
+        );
         chosen.await
     }
 

@@ -13,6 +13,7 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
+    lock_turns::Waiter,
     schema::{deliveries, webhook_endpoints as endpoints},
     store::Store,
     tables::deliveries::{DeliveryOutcomes, attempts_of},
@@ -104,7 +105,8 @@ impl Store {
         decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
     ) -> Result<Option<Endpoint>, StoreError> {
         let revising = id.clone();
-        let revised = self.inner.engine.write(move |conn: &mut Connection| {
+        let waiter = (if_locked == IfLocked::Wait).then_some(Waiter::Recorder);
+        let revised = self.inner.engine.write_for(waiter, move |conn: &mut Connection| {
             Box::pin(async move {
                 let Some(mut endpoint) = lock(conn, tenant, &revising, if_locked).await? else {
                     return Ok(None);

@@ -98,15 +98,14 @@ impl CreatePayment {
                     return Attempt::KeyUsed;
                 }
                 Err(CommitError::Refused(Refusal::Stale)) => {
-                    match self.reads.payment(payment.terms().tenant, payment.id()).await {
-                        Ok(Some(found)) => *payment = found,
-                        _ => {
-                            if let Err(failure) = answer {
-                                self.pass_on(rail, &payment, failure).await;
-                            }
-                            return outcome_unknown(&payment);
-                        }
+                    if let Ok(Some(found)) = self.reads.payment(payment.terms().tenant, payment.id()).await {
+                        *payment = found;
+                        continue;
                     }
+                    if let Err(failure) = answer {
+                        self.pass_on(rail, &payment, failure).await;
+                    }
+                    return outcome_unknown(&payment);
                 }
                 // What the rail did is done; whoever asks again finds out.
                 Err(_) => return outcome_unknown(&payment),

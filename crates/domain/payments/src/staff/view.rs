@@ -6,7 +6,7 @@ use quipu_merchants::{Actor, AuditRecord};
 use serde_json::{Value, json};
 
 use crate::{
-    history::receipt::Receipt,
+    history::{receipt::Receipt, timeline::Timeline},
     payment::{Payment, decision::ManualDecision, refund::Refund, view::PaymentRecord},
     staff::decide_manually::DecisionNote,
 };
@@ -26,6 +26,13 @@ pub fn operator_receipt(receipt: &Receipt) -> Value {
     shown["merchant_id"] = json!(receipt.tenant.map(Tenant::merchant));
     shown["environment"] = json!(receipt.tenant.map(Tenant::environment));
     shown["status"] = json!(receipt.status());
+    shown
+}
+
+/// A timeline, with its receipts as [`operator_receipt`] shows them.
+pub fn operator_timeline(timeline: &Timeline) -> Value {
+    let mut shown = serde_json::to_value(timeline).unwrap_or_default();
+    shown["receipts"] = timeline.receipts.iter().map(operator_receipt).collect();
     shown
 }
 
