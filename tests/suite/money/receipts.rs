@@ -48,11 +48,7 @@ async fn a_person_accepts_what_arrived(database: Database) {
     let view = seen(&gateway, &id).await;
     assert_eq!(view["timeline"]["audit"][0]["action"], "receipt.resolve");
     let listed = gateway.operator().get("/operator/v1/receipts").await.ok();
-    let mut expected = listed["data"][0].clone();
-    for of_the_list in ["merchant_id", "environment", "status"] {
-        expected.as_object_mut().expect("a receipt").remove(of_the_list).expect("a member");
-    }
-    assert_eq!(view["timeline"]["receipts"], json!([expected]));
+    assert_eq!(view["timeline"]["receipts"], json!([listed["data"][0]]));
     assert_eq!(view["timeline"]["receipts"][0]["resolution"], body["action"]);
     gateway.check();
 }
