@@ -19,12 +19,9 @@ const MAX_INSTANT: usize = 64;
 
 /// What is wrong with a number that no integer here can hold. A parser reads most of them as floats.
 fn beyond_integers(value: &Value) -> Option<&'static str> {
-    match value.as_f64() {
-        _ if value.is_i64() => None,
-        Some(value) if value >= TWO_TO_63 => Some("is too large"),
-        Some(value) if value <= -TWO_TO_63 => Some("is too small"),
-        _ => None,
-    }
+    let number = value.as_f64().filter(|_| !value.is_i64())?;
+    let too_large = (number >= TWO_TO_63).then_some("is too large");
+    too_large.or_else(|| (number <= -TWO_TO_63).then_some("is too small"))
 }
 
 /// Whether `text` has characters that no single-line text may have (docs/API.md, "Create").
