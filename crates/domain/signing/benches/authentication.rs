@@ -33,7 +33,7 @@ fn main() {
     };
     let now = Timestamp::from_millis(1_763_683_200_000);
     measure("read and verify a signed request", || {
-        SignatureClaim::parse(&headers, now)?.over("POST", "/api/v2/payments", body).verify(&secret)
+        SignatureClaim::parse(&headers, now)?.over("POST", "/api/v2/payments", body)?.verify(&secret)
     });
 
     let sealed = keyring.seal_secret(&SystemEntropy, "hmac-credential/7", &secret);

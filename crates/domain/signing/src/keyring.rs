@@ -80,6 +80,11 @@ impl Keyring {
         &self.current.id
     }
 
+    /// Whether it holds the master key with this identifier, so that what was sealed under it can be opened.
+    pub fn holds(&self, key_id: &str) -> bool {
+        self.find(key_id).is_some()
+    }
+
     /// The keyed hash (HMAC-SHA256, RFC 2104, in hexadecimal) under which a credential is stored.
     pub fn hash(&self, credential: &Secret) -> String {
         self.current.hash(credential)

@@ -13,6 +13,8 @@ use crate::digest::sha256_hex;
 /// The greatest difference between a timestamp and the server's time, either way and inclusive, in seconds.
 const WINDOW_SECONDS: u64 = 300;
 const NONCE_LENGTH: std::ops::RangeInclusive<usize> = 8..=128;
+/// The beginning of every signed path, as it is sent.
+const PATHS: &str = "/api/v2";
 /// The text that no nonce may contain: a dot and the beginning of every signed path.
 const AMBIGUOUS: &str = "./api/v2";
 const SIGNATURE_PREFIX: &str = "hmac_sha256=";
@@ -117,10 +119,19 @@ impl<'a> SignatureClaim<'a> {
     }
 
     /// The claim over a request: its method in capitals, its path and query exactly as sent, its raw body. For a `GET`
-    /// the body counts as empty.
-    pub fn over(&self, method: &str, path_with_query: &str, body: &[u8]) -> SignedRequest {
+    /// the body counts as empty. [`SignatureProblem::Mismatch`] if the path does not begin with `/api/v2`, because it is
+    /// percent-encoded there: its text could be that of another request with a longer nonce.
+    pub fn over(
+        &self,
+        method: &str,
+        path_with_query: &str,
+        body: &[u8],
+    ) -> Result<SignedRequest, SignatureProblem> {
+        if !path_with_query.starts_with(PATHS) {
+            return Err(SignatureProblem::Mismatch);
+        }
         let canonical = canonical_string(self.timestamp, self.nonce, method, path_with_query, body);
-        SignedRequest { canonical, signature: self.signature }
+        Ok(SignedRequest { canonical, signature: self.signature })
     }
 }
 
@@ -223,7 +234,7 @@ mod tests {
     }
 
     fn judge(headers: &SignatureHeaders<'_>) -> Result<(), SignatureProblem> {
-        SignatureClaim::parse(headers, NOW)?.over("POST", "/api/v2/payments", b"{}").verify(&secret())
+        SignatureClaim::parse(headers, NOW)?.over("POST", "/api/v2/payments", b"{}")?.verify(&secret())
     }
 
     #[test]
@@ -236,7 +247,7 @@ mod tests {
             let (secret, body) = (Secret::new(text("secret")), text("body").as_bytes());
             let headers = headers(text("timestamp"), text("nonce"), text("signature"));
             let claim = SignatureClaim::parse(&headers, NOW).expect("a claim");
-            let request = claim.over(text("method"), text("path_with_query"), body);
+            let request = claim.over(text("method"), text("path_with_query"), body).expect("a signed path");
             assert_eq!(request.canonical, text("canonical"));
             assert_eq!(request.verify(&secret), Ok(()));
             assert_eq!(request.verify(&Secret::new("another")), Err(SignatureProblem::Mismatch));
@@ -257,17 +268,31 @@ mod tests {
         let signature = signed("1763683200", "nonce-0001");
         let headers = headers("1763683200", "nonce-0001", &signature);
         let claim = SignatureClaim::parse(&headers, NOW).expect("a claim");
-        assert_eq!(claim.over("POST", "/api/v2/payments", b"{}").verify(&secret()), Ok(()));
-        let changed = [
-            claim.over("PUT", "/api/v2/payments", b"{}"),
-            claim.over("POST", "/api/v2/payments?", b"{}"),
-            claim.over("POST", "/api/v2/payments", b"{ }"),
-        ];
-        assert!(changed.iter().all(|request| request.verify(&secret()) == Err(SignatureProblem::Mismatch)));
+        let verified = |method, path, body| claim.over(method, path, body)?.verify(&secret());
+        assert_eq!(verified("POST", "/api/v2/payments", b"{}"), Ok(()));
+        for (method, path, body) in [
+            ("PUT", "/api/v2/payments", &b"{}"[..]),
+            ("POST", "/api/v2/payments?", b"{}"),
+            ("POST", "/api/v2/payments", b"{ }"),
+        ] {
+            assert_eq!(verified(method, path, body), Err(SignatureProblem::Mismatch), "{method} {path}");
+        }
         assert_eq!(
             judge(&SignatureHeaders { nonce: Some("nonce-0002"), ..headers }),
             Err(SignatureProblem::Mismatch)
         );
+    }
+
+    #[test]
+    fn an_encoded_path_is_not_signed_since_its_text_would_fit_a_longer_nonce_too() {
+        let (nonce, longer) = ("nonce-0001", "nonce-0001.GET./%61pi/v2/balance?x=");
+        let path = "/%61pi/v2/balance?x=.GET./%61pi/v2/balance/all";
+        let signature = sign_request(&secret(), "1763683200", nonce, "GET", path, b"");
+        for (nonce, path) in [(nonce, path), (longer, "/%61pi/v2/balance/all")] {
+            let headers = headers("1763683200", nonce, &signature);
+            let claim = SignatureClaim::parse(&headers, NOW).expect("a claim");
+            assert_eq!(claim.over("GET", path, b"").map(drop), Err(SignatureProblem::Mismatch), "{nonce}");
+        }
     }
 
     #[test]

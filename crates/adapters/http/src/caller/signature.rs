@@ -84,7 +84,7 @@ pub(crate) fn authenticate(
     let now = state.services.clock.now();
     claim.judge_time(now)?;
     let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    let signed = claim.over(request.method().as_str(), path_with_query, body);
+    let signed = claim.over(request.method().as_str(), path_with_query, body)?;
     for envelope in credentials.iter().filter(|it| it.key.revoked_at.is_none()) {
         let context = HmacCredential::seal_context(&envelope.key.credential_id);
         let secret = state.services.keyring.open_secret(&context, &envelope.key.sealed_secret);
