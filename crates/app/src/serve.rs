@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_configuration::{LogFormat, Settings};
 use quipu_delivery::Dispatcher;
-use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
+use quipu_http::{HttpSettings, KeyUses, Services, Stop, ViewerLimits, Viewers, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_signing::Keyring;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
@@ -58,7 +58,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     // if it could not be sent.
     let _traces = traces;
     let shares = Descriptors::of_process(cores(), settings.providers.len());
-    let connections = settings.connections.unwrap_or(shares.connections);
+    let connections = connections(settings, &shares);
     if let Some(needed) = shares.needed_for(connections) {
         tracing::warn!(
             limit = shares.limit,
@@ -180,6 +180,11 @@ fn bind_metrics(
     Metrics::over(listener, collected, queue, deliveries, Arc::clone(&foundation.clock))
 }
 
+/// The most connections of the interface.
+fn connections(settings: &Settings, shares: &Descriptors) -> usize {
+    settings.connections.unwrap_or(shares.connections)
+}
+
 /// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
 fn edge(
     settings: &Settings,
@@ -191,7 +196,7 @@ fn edge(
         workers: shares.workers,
         limits: settings.limits,
         trusted_proxies: settings.trusted_proxies.clone(),
-        max_connections: settings.connections.unwrap_or(shares.connections),
+        max_connections: connections(settings, shares),
         front_links: demo_page.into_iter().map(dev::front_link).collect(),
         upload_url: settings.upload_url.clone().unwrap_or_else(|| public_url.to_owned()),
         ..HttpSettings::new(public_url.to_owned())
@@ -211,7 +216,8 @@ async fn serve(
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
     let links = wire::page_links(&foundation, &public_url).await?;
-    let use_cases = UseCases::over(&foundation, settings, &public_url, links)?;
+    let viewers = Viewers::new(ViewerLimits::among(connections(settings, shares)));
+    let use_cases = UseCases::over(&foundation, settings, &public_url, links, Arc::new(viewers))?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };

@@ -8,13 +8,10 @@ use quipu_commit::{Commit, NewsDesk, UsedKeys, WorkQueue};
 use quipu_configuration::{FilesAt, Provider, Settings, WebhookSettings};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
 use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
-use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
+use quipu_kernel::{Clock, Entropy, SystemClock};
 use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{
-    CallerBook, Directory, Merchant, MerchantFilter, Merchants as _, Onboarding, PageStore, RateLimiter,
-    RouteBook,
-};
+use quipu_merchants::{CallerBook, Directory, Onboarding, PageStore, RateLimiter, RouteBook};
 use quipu_payments::{
     AdjustBalance, BankReads, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, ExportPayouts,
     FillRecipient, PageLinks, PaymentReads, ProcessRailEvent, Rail, Rails, RaiseAlert, RefundPayment,
@@ -194,26 +191,18 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-/// Refuses a master key that did not seal the secrets of this database: with it no merchant would be recognised,
-/// and what it seals could not be opened with the right key. The first and the last merchant are tested for
-/// all.
+/// Refuses master keys that leave a secret of this database sealed: its owner would not be recognised, or its
+/// deliveries not be signed.
 ///
-/// The key of hosted pages is tested in a database without merchants: the first command seals it.
+/// A database without secrets gets the key of hosted pages, sealed under the present master key.
 pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
-    let page = |offset| Page::new(1, offset).unwrap_or_default();
-    let all = MerchantFilter::default();
-    let (mut merchants, total) = foundation.store.merchants(all, page(0)).await?;
-    if total > 1 {
-        merchants.extend(foundation.store.merchants(all, page(total - 1)).await?.0);
+    page_key(foundation).await?;
+    let mut missing = foundation.store.master_key_ids().await?;
+    missing.retain(|key_id| !foundation.keyring.holds(key_id));
+    if !missing.is_empty() {
+        bail!("{ANOTHER_MASTER_KEY} (missing: {})", missing.join(", "));
     }
-    for merchant in merchants {
-        let context = Merchant::seal_context(merchant.id, Environment::Test);
-        let sealed = merchant.sealed_webhook_secret(Environment::Test);
-        if foundation.keyring.open_secret(&context, sealed).is_err() {
-            bail!(ANOTHER_MASTER_KEY);
-        }
-    }
-    page_key(foundation).await.map(drop)
+    Ok(())
 }
 
 const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with: set that one; \
@@ -270,6 +259,7 @@ impl UseCases {
         settings: &Settings,
         public_url: &str,
         links: Arc<PageLinks>,
+        viewers: Arc<Viewers>,
     ) -> Result<Self> {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
@@ -289,7 +279,7 @@ impl UseCases {
         .with_page_links(Arc::clone(&links))
         .with_reports_to(Arc::clone(&rail_events));
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
-        let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&rail_events), links);
+        let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&rail_events), links, viewers);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle = SettlePayment::new(
             commit,
@@ -322,6 +312,7 @@ fn pages(
     rails: Arc<Rails>,
     rail_events: Arc<ProcessRailEvent>,
     links: Arc<PageLinks>,
+    viewers: Arc<Viewers>,
 ) -> PageServices {
     let (commit, payments) = (foundation.commit(), foundation.payments());
     let clock = Arc::clone(&foundation.clock);
@@ -337,7 +328,7 @@ fn pages(
         links,
         recipients: Arc::new(recipients),
         scheme: Arc::new(SimulateScheme::new(commit, payments, rail_events, clock)),
-        viewers: Arc::new(Viewers::default()),
+        viewers,
     }
 }
 

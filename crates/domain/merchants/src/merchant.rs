@@ -99,12 +99,22 @@ pub struct NewMerchant {
     pub return_urls: ReturnUrls,
 }
 
+/// The name of somebody, for people: 1 to 255 characters, not only white space.
+pub(crate) fn required_name<'a>(fields: &Fields<'a>, problems: &mut Problems) -> Option<&'a str> {
+    let name = fields.required_text("name", MAX_NAME, problems)?;
+    if name.trim().is_empty() {
+        problems.add("name", "must not be blank");
+        return None;
+    }
+    Some(name)
+}
+
 impl NewMerchant {
     /// Reads what staff wrote. Only the name is needed.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
+        let name = required_name(&fields, &mut problems).map(str::to_owned);
         let api_version = fields.parsed("api_version", &mut problems).unwrap_or(ApiVersion::V1);
         let return_urls = ReturnUrls::read(&fields, &mut problems).unwrap_or_default();
         let status = fields.parsed("status", &mut problems).unwrap_or(MerchantStatus::Active);
@@ -130,8 +140,7 @@ impl MerchantPatch {
     pub fn parse(body: &Value, version: ApiVersion) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let name =
-            if fields.has("name") { fields.required_text("name", MAX_NAME, &mut problems) } else { None };
+        let name = if fields.has("name") { required_name(&fields, &mut problems) } else { None };
         let patch = Self {
             name: name.map(str::to_owned),
             status: fields.parsed("status", &mut problems),

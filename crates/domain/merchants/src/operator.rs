@@ -3,7 +3,7 @@
 use quipu_kernel::{Fields, Problems, Timestamp, wire_names};
 use serde_json::Value;
 
-use crate::merchant::MAX_NAME;
+use crate::merchant::required_name;
 
 wire_names! {
     /// What a member of staff may do. `admin` may do everything; every role reads what `viewer` reads.
@@ -74,7 +74,7 @@ impl NewOperator {
     pub fn parse(body: &Value, now: Timestamp) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
+        let name = required_name(&fields, &mut problems).map(str::to_owned);
         let role = fields.required_parsed::<Role>("role", &mut problems);
         let expires_at = fields.future_instant("expires_at", now, &mut problems);
         let new = || Some(Self { name: name?, role: role?, expires_at });

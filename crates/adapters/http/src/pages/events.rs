@@ -129,7 +129,10 @@ mod tests {
     use quipu_payments::{Customer, Payment, PaymentType, State, Terms};
 
     use super::*;
-    use crate::viewing::{about::About, viewers::Viewers};
+    use crate::viewing::{
+        about::About,
+        viewers::{ViewerLimits, Viewers},
+    };
 
     /// A deposit that nobody has paid yet.
     fn unpaid() -> Payment {
@@ -160,7 +163,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn while_nothing_changes_a_stream_beats_every_15_seconds() {
         let (payment, about) = (unpaid(), Arc::new(About::plain()));
-        let viewers = Arc::new(Viewers::default());
+        let viewers = Arc::new(Viewers::new(ViewerLimits::among(1_000)));
         let seat = viewers.enter(payment.terms().tenant, payment.id(), &about).expect("a seat");
         let words = Words::of(Language::English);
         let visit = Visit { payment, is_suspended: false, about, words, token: String::new() };

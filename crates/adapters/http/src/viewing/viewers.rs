@@ -20,7 +20,12 @@ use tokio::sync::{Notify, watch};
 
 use crate::viewing::about::About;
 
-/// How many viewers there may be.
+/// The most viewers of all pages together.
+const IN_ALL: usize = 32_768;
+/// The most viewers of one page.
+const OF_PAGE: usize = 8_192;
+
+/// How many viewers there may be. Each holds a connection that does not give way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewerLimits {
     /// Viewers of one page.
@@ -29,9 +34,11 @@ pub struct ViewerLimits {
     pub in_all: usize,
 }
 
-impl Default for ViewerLimits {
-    fn default() -> Self {
-        Self { of_page: 8_192, in_all: 32_768 }
+impl ViewerLimits {
+    /// At most half of the connections are viewers', and a quarter those of one page, so that merchants, staff and
+    /// probes get one. A browser without a stream polls.
+    pub fn among(connections: usize) -> Self {
+        Self { of_page: (connections / 4).clamp(1, OF_PAGE), in_all: (connections / 2).clamp(1, IN_ALL) }
     }
 }
 
@@ -69,7 +76,6 @@ struct Room {
 }
 
 /// The viewers of all pages.
-#[derive(Default)]
 pub struct Viewers {
     limits: ViewerLimits,
     rooms: Mutex<Rooms>,
@@ -230,6 +236,15 @@ mod tests {
 
     fn id(last: char) -> PaymentId {
         format!("pay_1763683200000_abcdefghjkm{last}").parse().expect("an identifier")
+    }
+
+    #[test]
+    fn viewers_leave_half_of_the_connections_to_others() {
+        for (connections, of_page, in_all) in
+            [(1, 1, 1), (728, 182, 364), (64_280, 8_192, 32_140), (1_000_000, 8_192, 32_768)]
+        {
+            assert_eq!(ViewerLimits::among(connections), ViewerLimits { of_page, in_all }, "{connections}");
+        }
     }
 
     #[test]

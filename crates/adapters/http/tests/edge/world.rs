@@ -15,8 +15,8 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use quipu_http::{
-    HttpSettings, KeyUses, KeyringMinter, PageServices, Part, Readiness, Services, Stop, Viewers, Webhooks,
-    configure,
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Part, Readiness, Services, Stop, ViewerLimits,
+    Viewers, Webhooks, configure,
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
@@ -243,7 +243,7 @@ impl Parts {
                 rail_events.clone(),
                 clock.clone(),
             )),
-            viewers: Arc::new(Viewers::default()),
+            viewers: Arc::new(Viewers::new(ViewerLimits::among(1_000))),
         }
     }
 

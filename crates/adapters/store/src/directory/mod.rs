@@ -22,3 +22,4 @@ mod pages;
 mod port;
 mod revoke;
 mod routes;
+mod sealed;
