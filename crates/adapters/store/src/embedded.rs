@@ -24,6 +24,7 @@ type ReadTask = Box<dyn FnOnce(&mut Custody, &Origin) + Send>;
 /// The threads that read, some for each kind of query, so that a long query delays no short one.
 pub(crate) struct Readers {
     short: Sender<ReadTask>,
+    payments: Sender<ReadTask>,
     pages: Sender<ReadTask>,
     whole: Sender<ReadTask>,
     seals: Sender<ReadTask>,
@@ -48,6 +49,7 @@ impl Readers {
         let renew = |custody: &mut Custody| *custody = Custody::none();
         Ok(Self {
             short: start("reads", settings.readers.max(1), QUEUE, keep)?,
+            payments: start("payments", (settings.readers / 2).max(1), QUEUE, keep)?,
             pages: start("pages", (settings.readers / 2).max(1), QUEUE, keep)?,
             whole: start("checks", 1, CHECKS, renew)?,
             seals: start("seals", 1, 1, keep)?,
@@ -73,7 +75,8 @@ impl Readers {
         });
         let queue = match reading {
             Reading::Short => &self.short,
-            Reading::Payments | Reading::Page => &self.pages,
+            Reading::Payments => &self.payments,
+            Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
             Reading::Seals => &self.seals,
         };

@@ -29,6 +29,7 @@ mod lock_turns;
 mod mark;
 mod migrate;
 mod neighbours;
+mod one_each;
 #[cfg(test)]
 mod plans;
 mod points;

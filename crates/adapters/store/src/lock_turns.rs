@@ -3,18 +3,12 @@
 //! Such a write holds a connection for short queries while it waits. Turns bound how many do, so that heartbeats and
 //! look-ups always find a connection, and give each merchant one at a time, so that one with locked rows delays no other.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, Weak},
-};
+use std::sync::Arc;
 
 use quipu_kernel::MerchantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::lock::locked;
-
-/// With more merchants than this in memory, those without a write are forgotten.
-const MANY: usize = 1_000;
+use crate::one_each::OneEach;
 
 /// Whose write may wait for locked rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,35 +24,22 @@ pub(crate) struct LockTurns {
     of_merchants: Arc<Semaphore>,
     of_the_recorder: Arc<Semaphore>,
     /// The turns among the writes of each merchant.
-    own: Mutex<HashMap<MerchantId, Weak<Semaphore>>>,
+    own: OneEach,
 }
 
 impl LockTurns {
     /// Turns over so many connections: half of them for merchants, a quarter for the recorder.
     pub(crate) fn over(connections: usize) -> Self {
         let turns = |part: usize| Arc::new(Semaphore::new((connections / part).max(1)));
-        Self { of_merchants: turns(2), of_the_recorder: turns(4), own: Mutex::default() }
+        Self { of_merchants: turns(2), of_the_recorder: turns(4), own: OneEach::default() }
     }
 
     /// The queues in which a write waits for its turn, one after the other.
     pub(crate) fn queues(&self, waiter: Waiter) -> Vec<Arc<Semaphore>> {
         match waiter {
-            Waiter::Merchant(merchant) => vec![self.own(merchant), Arc::clone(&self.of_merchants)],
+            Waiter::Merchant(merchant) => vec![self.own.queue(merchant), Arc::clone(&self.of_merchants)],
             Waiter::Recorder => vec![Arc::clone(&self.of_the_recorder)],
         }
-    }
-
-    fn own(&self, merchant: MerchantId) -> Arc<Semaphore> {
-        let mut own = locked(&self.own);
-        if let Some(turns) = own.get(&merchant).and_then(Weak::upgrade) {
-            return turns;
-        }
-        if own.len() >= MANY {
-            own.retain(|_, turns| turns.strong_count() > 0);
-        }
-        let turns = Arc::new(Semaphore::new(1));
-        own.insert(merchant, Arc::downgrade(&turns));
-        turns
     }
 }
 

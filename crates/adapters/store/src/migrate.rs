@@ -59,6 +59,7 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     let settings = settings.clone();
     let task = runtime.spawn(async move {
         let mut conn = connect_postgres(&settings).await?;
+        require_unicode(&mut conn).await?;
         let begun = conn.batch_execute(&format!("{ENGLISH} {LOCK}")).await;
         begun.map_err(|error| OpenError::Migration(error.to_string()))?;
         wait_briefly(&mut conn).await.map_err(|error| OpenError::Migration(error.to_string()))?;
@@ -69,6 +70,23 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
         applied
     });
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
+}
+
+statement! { EncodingOfServer on Pg => Text {
+    ; "SELECT current_setting('server_encoding')"
+} }
+
+/// Refuses a database that cannot hold every text: those that it cannot hold would fail for ever. `SQL_ASCII` holds
+/// the bytes of any.
+async fn require_unicode(conn: &mut AsyncPgConnection) -> Result<(), OpenError> {
+    let encoding: Result<String, _> = diesel_async::RunQueryDsl::get_result(EncodingOfServer {}, conn).await;
+    let encoding = encoding.map_err(|error| OpenError::Migration(error.to_string()))?;
+    if matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
+        return Ok(());
+    }
+    Err(OpenError::Unreachable(format!(
+        "its encoding is {encoding}, which cannot hold every text: create it with `ENCODING 'UTF8' TEMPLATE template0`"
+    )))
 }
 
 /// Lets migrations wait briefly for a lock. Where it would not be understood that they have, they wait for it in one

@@ -2,10 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use async_trait::async_trait;
@@ -18,6 +15,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     cache::Cache,
+    chain::sealed_until::SealedUntil,
     commit::{job::Job, lane::Work},
     connection::Connection,
     engine::Engine,
@@ -26,6 +24,7 @@ use crate::{
     found::ticket_tally::Tallies,
     hub::Hub,
     language, migrate, neighbours,
+    one_each::OneEach,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
     sessions::session,
@@ -51,8 +50,10 @@ pub(crate) struct Inner {
     pub(crate) lists: PaymentLists,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
-    /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
-    pub(crate) sealed_until: AtomicI64,
+    /// A search for a text may read all tickets of its merchant.
+    pub(crate) searches: OneEach,
+    /// The time up to which any node may have sealed.
+    pub(crate) sealed_until: SealedUntil,
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
@@ -91,7 +92,8 @@ impl Store {
             lists: PaymentLists::new(),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
-            sealed_until: AtomicI64::new(0),
+            searches: OneEach::default(),
+            sealed_until: SealedUntil::default(),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
             turns: Turns::default(),
@@ -177,7 +179,7 @@ impl Commit for Store {
         let times = self.inner.engine.times();
         let step = Step::begin(times);
         let standing = Arc::new(Standing::until(step.deadline));
-        let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
+        let not_before = self.inner.sealed_until.at_most();
         let job = Job::new(changes, not_before, Arc::clone(&standing), reply);
         let job = job.ok_or_else(|| StoreError::Failed("a record has no table".to_owned()))?;
         lane.put(Work::Change(Box::new(job)))?;

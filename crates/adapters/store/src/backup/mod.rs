@@ -44,6 +44,12 @@ pub enum BackupError {
         /// What to do instead.
         instead: &'static str,
     },
+    /// The tables of the copy were restored where no gateway would find them.
+    #[error(
+        "the copy is restored, into a schema that is not on the search_path of the database's address: set it as it was \
+         where the copy was made, for the database or by `options=-csearch_path%3D…` in database_url, then run `quipu check`"
+    )]
+    OutOfSight,
     /// Any other failure.
     #[error("{0}")]
     Failed(String),
@@ -85,7 +91,11 @@ pub fn restore(
         (None, Kind::Server) => {
             server::verify(file)?;
             runtime.block_on(server::require_empty(settings))?;
-            server::restore(&settings.url, file)
+            server::restore(&settings.url, file)?;
+            runtime.block_on(server::require_made(settings)).map_err(|error| match error {
+                BackupError::NotMade => BackupError::OutOfSight,
+                error => error,
+            })
         }
         (Some(_), Kind::Server) => Err(BackupError::NotACopy(
             "the file is a copy of a PostgreSQL database, and database_url names an embedded one".to_owned(),

@@ -12,11 +12,11 @@ use diesel_async::RunQueryDsl as _;
 use super::{BackupError, program_address::ProgramAddress};
 use crate::{migrate, settings::StoreSettings};
 
-const DUMP_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
-    `pg_dump --format=custom --file=FILE \"$QUIPU__DATABASE_URL\"`";
-const RESTORE_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
-    `pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --no-comments \
-    --dbname=\"$QUIPU__DATABASE_URL\" FILE`, and `quipu check` afterwards";
+const DUMP_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are, \
+    with the password in PGPASSWORD and not in ADDRESS, `pg_dump --format=custom --file=FILE ADDRESS`";
+const RESTORE_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are, \
+    with the password in PGPASSWORD and not in ADDRESS, `pg_restore --exit-on-error --single-transaction --no-owner \
+    --no-privileges --no-comments --dbname=ADDRESS FILE`, and `quipu check` afterwards";
 
 /// The table of the applied migrations, which every database of the gateway has.
 const LIST_OF_APPLIED: &str = "__diesel_schema_migrations";

@@ -9,7 +9,7 @@ use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout_at;
 
-use super::{narrow::names_few, payment_list};
+use super::payment_list;
 use crate::{
     connection::{Connection, first},
     error::Fault,
@@ -41,7 +41,9 @@ async fn lead(
     (tenant, filter, page): ListKey,
     flight: Flight<ListKey, Listed>,
 ) -> Result<Listed, Fault> {
-    let reading = if names_few(&filter) { Reading::Page } else { Reading::Payments };
+    // A customer may have very many; a reference has few.
+    let names_only_customer = filter.customer_id.is_some() && filter.merchant_reference.is_none();
+    let reading = if names_only_customer { Reading::Page } else { Reading::Payments };
     let read = inner.engine.read_as(reading, move |conn: &mut Connection| {
         Box::pin(async move {
             let landing = flight.depart();

@@ -10,6 +10,8 @@ use quipu_tickets::{
     TicketSort, TicketSummary, Upload,
 };
 
+use tokio::{sync::OwnedSemaphorePermit, time::timeout_at};
+
 use super::{
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
@@ -20,6 +22,7 @@ use crate::{
     query::Reading,
     rows::stored::{natural, offset},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
+    step::Step,
     store::Store,
 };
 
@@ -75,6 +78,17 @@ pub(super) async fn comments_of(
     rows.into_iter().map(|row| row.into_comment(&files)).collect()
 }
 
+impl Store {
+    /// Waits until no other search of the merchant is under way, so that those of one do not use all connections for
+    /// lists.
+    async fn turn_to_search(&self, tenant: Tenant) -> Result<OwnedSemaphorePermit, Fault> {
+        let step = Step::begin(self.inner.engine.times());
+        let queue = self.inner.searches.queue(tenant.merchant());
+        let turn = timeout_at(step.deadline, queue.acquire_owned()).await;
+        turn.map_err(|_| Fault::Overloaded)?.map_err(|_| Fault::Abandoned)
+    }
+}
+
 #[async_trait]
 impl TicketReads for Store {
     async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreError> {
@@ -93,6 +107,10 @@ impl TicketReads for Store {
         sort: TicketSort,
         page: Page,
     ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
+        let _turn = match &filter.search {
+            Some(_) => Some(self.turn_to_search(tenant).await?),
+            None => None,
+        };
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
         let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })

@@ -102,13 +102,15 @@ impl DeliveryLog for Store {
         at: Timestamp,
     ) -> Result<u64, StoreError> {
         let whose = Whose { tenant, endpoint: endpoint.clone() };
-        let first = self.retry_stretch(&whose, &selection, String::new(), at).await?;
-        let Some(last) = first.last else { return Ok(first.retried) };
         let (store, call) = (self.clone(), CallWaits::current().unwrap_or_default());
-        // A retry that has begun goes on though its caller goes away, but not beyond the call's time.
-        let rest = async move { store.retry_rest(&whose, &selection, last, at).await };
-        let rest = self.inner.runtime.spawn(call.around(rest));
-        Ok(first.retried + rest.await.unwrap_or_default())
+        // It goes on though its caller goes away, but not beyond the call's time.
+        let retrying = async move {
+            let first = store.retry_stretch(&whose, &selection, String::new(), at).await?;
+            let Some(last) = first.last else { return Ok(first.retried) };
+            Ok(first.retried + store.retry_rest(&whose, &selection, last, at).await)
+        };
+        let retried = self.inner.runtime.spawn(call.around(retrying)).await;
+        Ok(retried.unwrap_or(Err(Fault::Abandoned))?)
     }
 }
 
