@@ -13,6 +13,8 @@ use crate::problem::StatementProblem;
 const DEEPEST: usize = 64;
 /// How long a text may be, in bytes. The longest field of a statement has 500 characters.
 const LONGEST: usize = 16 * 1024;
+/// How many attributes an element may have. Its root declares some namespaces, and amounts have a currency.
+const MOST_ATTRIBUTES: usize = 32;
 
 /// What the walk comes across.
 pub(crate) enum Step {
@@ -67,6 +69,10 @@ impl Place {
         self.depth += 1;
         self.text.clear();
         self.currency = None;
+        // Every attribute is compared with all before it.
+        if start.attributes().with_checks(false).count() > MOST_ATTRIBUTES {
+            return Err(StatementProblem::Malformed("an element with too many attributes".to_owned()));
+        }
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| StatementProblem::malformed(&error))?;
             let value = std::str::from_utf8(&attribute.value).map_err(|_| StatementProblem::NotUtf8)?;

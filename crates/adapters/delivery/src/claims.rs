@@ -19,6 +19,9 @@ use crate::{
     in_hand::{InHand, lock},
 };
 
+/// The shortest pause before what is due next: an endpoint that fails at once has many retries that fall due one by
+/// one, and each look costs a commit.
+const SHORTEST_REST: Duration = Duration::from_millis(25);
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(2);
 /// The most deliveries fetched or released in one commit.
@@ -39,7 +42,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
         let returned = give_back(&in_hand).await;
         let fetched = fetch(&in_hand).await;
         let rest = match read.and(returned).and(fetched) {
-            Ok(rest) => rest.min(LONGEST_REST),
+            Ok(rest) => rest.clamp(SHORTEST_REST, LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "owed deliveries could not be fetched");
                 RECOVERY

@@ -8,9 +8,12 @@ use std::{
 };
 
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web::Bytes};
+use futures_util::future::BoxFuture;
+use quipu_commit::CallWaits;
 use quipu_kernel::{MerchantId, PaymentId, Timestamp};
 use quipu_merchants::{Role, Scope};
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use crate::{
     body::{self, Upload},
@@ -132,6 +135,16 @@ pub(crate) fn merchant_in_path(request: &HttpRequest) -> Option<MerchantId> {
     let text = request.match_info().get("id")?;
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten().map(MerchantId)
+}
+
+/// Runs `work` in a task of its own, which goes on though the client disconnects.
+pub(crate) async fn apart<T: Send + 'static>(
+    what: &'static str,
+    work: BoxFuture<'static, T>,
+) -> Result<T, ApiError> {
+    let call = CallWaits::current().unwrap_or_default();
+    let done = tokio::spawn(call.around(work).in_current_span()).await;
+    done.map_err(|error| ApiError::internal(what, &error))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! `POST /api/v1/providers/{rail}/callbacks`: events of payment providers.
 
+use std::sync::Arc;
+
 use quipu_payments::{CallbackHeaders, NotVerified, RailEvent};
 use serde_json::json;
 
 use crate::{
     access::Judge,
-    call::{Call, Outcome},
+    call::{Call, Outcome, apart},
     caller::Provider,
     envelope,
     error::ApiError,
@@ -55,7 +57,14 @@ fn unknown() -> ApiError {
 /// answered like the others, since the provider has done its part.
 pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
     let event = RailEvent::parse(&call.json().await?)?;
-    let outcome = call.state.services.rail_events.run(provider.rail(), &event).await?;
-    metrics::counter!("quipu_callbacks_total", "outcome" => outcome.as_str()).increment(1);
-    envelope::one(json!({ "id": event.id, "outcome": outcome.as_str() }))
+    let id = event.id.clone();
+    let rail_events = Arc::clone(&call.state.services.rail_events);
+    // Staff are told of what is parked, even if the provider has gone away meanwhile.
+    let work = async move {
+        let outcome = rail_events.run(provider.rail(), &event).await?;
+        metrics::counter!("quipu_callbacks_total", "outcome" => outcome.as_str()).increment(1);
+        Ok::<_, ApiError>(outcome)
+    };
+    let outcome = apart("processing a callback", Box::pin(work)).await??;
+    envelope::one(json!({ "id": id, "outcome": outcome.as_str() }))
 }

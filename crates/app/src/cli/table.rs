@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in order. A list shows those that its rows have.
-const COLUMNS: [&str; 66] = [
+const COLUMNS: [&str; 68] = [
     "at",
     "actor",
     "merchant_id",
@@ -64,6 +64,8 @@ const COLUMNS: [&str; 66] = [
     "subject",
     "detail",
     "reason",
+    "rail_reference",
+    "resolution",
     "error",
     "merchant_reference",
     "iban",

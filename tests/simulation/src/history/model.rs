@@ -179,10 +179,12 @@ impl Model {
             (false, Back, Refunded) => &[],
             _ => return self.parked.push((name.to_owned(), kind == Done)),
         };
-        // Once a person has accepted another amount, that is the one that the bank may repeat.
+        // Once a person has accepted another amount, that is what was booked.
         let told = if right { self.amount() } else { self.amount() - 1 };
         let fits = told == self.received.unwrap_or(self.amount());
-        if !fits {
+        // The same part once more may be the rest.
+        let is_the_rest = kind == Done && self.received.is_some();
+        if !fits || is_the_rest {
             return self.parked.push((name.to_owned(), kind == Done));
         }
         for status in moves {

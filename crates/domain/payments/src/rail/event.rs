@@ -80,7 +80,9 @@ impl RailEvent {
                 p.add(name, "is required");
             }
         }
-        let amount = fields.amount("amount", p);
+        // What failed may have moved nothing.
+        let is_nothing = !moves_money && fields.value("amount").and_then(Value::as_i64) == Some(0);
+        let amount = if is_nothing { None } else { fields.amount("amount", p) };
         let currency = fields.parsed::<Currency>("currency", p);
         let occurred_at = fields.text("occurred_at", 64, p).and_then(|text| {
             let at = Timestamp::parse(text);
@@ -138,6 +140,15 @@ mod tests {
             "id": "evt-1", "type": "payment.completed", "rail_reference": "pay_1763683200000_abcdefghjkmn",
             "amount": 100_000, "currency": "MXN", "occurred_at": "2026-11-21T12:00:00Z", "new": "ignored",
         })
+    }
+
+    #[test]
+    fn what_failed_may_have_moved_nothing() {
+        let mut body = completed();
+        body["amount"] = json!(0);
+        assert!(RailEvent::parse(&body).is_err());
+        body["type"] = json!("payment.failed");
+        assert_eq!(RailEvent::parse(&body).expect("valid").amount, None);
     }
 
     #[test]

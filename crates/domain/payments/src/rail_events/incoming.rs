@@ -4,7 +4,7 @@ use crate::{
     consequence::Consequence,
     history::receipt::ParkReason,
     payment::{Due, Payment, status::Trigger},
-    rail::event::RailEvent,
+    rail::event::{RailEvent, RailEventKind},
 };
 
 /// How an event came to the gateway.
@@ -52,6 +52,16 @@ impl<'a> Incoming<'a> {
     pub(super) fn new(rail: &'a str, event: &'a RailEvent, source: Source) -> Self {
         Self { rail, event, source, due: None, is_unbookable: false }
     }
+
+    /// Whether a callback that fits a settled payment may tell of money beside the payment's own: a person has
+    /// accepted a part already, which the same amount may complete, or the provider names another payment of its own.
+    fn is_other_money(&self, payment: &Payment) -> bool {
+        let is_after_a_part =
+            self.event.kind == RailEventKind::Completed && payment.state().received_amount.is_some();
+        let (known, named) = (&payment.state().provider_reference, &self.event.provider_reference);
+        let is_another = known.is_some() && named.is_some() && known != named;
+        self.source == Source::Callback && (is_after_a_part || is_another)
+    }
 }
 
 /// The payment that an event names, and related facts.
@@ -83,7 +93,9 @@ impl Effect {
         }
         match Consequence::of(&payment, incoming.event) {
             Consequence::Move(triggers) => Self::Move(payment, triggers),
-            Consequence::Known if was_reported => Self::Park(Some(payment), ParkReason::Contradiction),
+            Consequence::Known if was_reported || incoming.is_other_money(&payment) => {
+                Self::Park(Some(payment), ParkReason::Contradiction)
+            }
             Consequence::Known => Self::Known(payment),
             Consequence::Park(_) if is_chosen => Self::Known(payment),
             Consequence::Park(reason) => Self::Park(Some(payment), reason),

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use quipu_commit::{Answer, CallWaits, IdempotencyKey, Nonce};
+use quipu_commit::{Answer, IdempotencyKey, Nonce};
 use quipu_kernel::PaymentId;
 use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
 use quipu_signing::sha256_hex;
 use serde::Deserialize;
-use tracing::Instrument as _;
 
 use crate::{
     body::{self, Intake},
-    call::{Call, Outcome},
+    call::{Call, Outcome, apart},
     caller::{Caller, Signed},
     error::ApiError,
     kept_answer::{self, WrittenRefusal},
@@ -78,12 +77,7 @@ async fn whoever_goes_away<T: Send + 'static>(
     work: BoxFuture<'static, T>,
     asks_providers: bool,
 ) -> Result<T, ApiError> {
-    if !asks_providers {
-        return Ok(work.await);
-    }
-    let call = CallWaits::current().unwrap_or_default();
-    let done = tokio::spawn(call.around(work).in_current_span()).await;
-    done.map_err(|error| ApiError::internal("creating a payment", &error))
+    if asks_providers { apart("creating a payment", work).await } else { Ok(work.await) }
 }
 
 /// The payment in an answer.
