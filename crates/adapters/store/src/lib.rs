@@ -38,6 +38,7 @@ mod query;
 mod read;
 mod rows;
 mod schema;
+mod seal_bound;
 mod server;
 mod sessions;
 mod settings;

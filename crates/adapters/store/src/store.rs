@@ -15,7 +15,6 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     cache::Cache,
-    chain::sealed_until::SealedUntil,
     commit::{job::Job, lane::Work},
     connection::Connection,
     engine::Engine,
@@ -27,6 +26,7 @@ use crate::{
     one_each::OneEach,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
+    seal_bound::SealBound,
     sessions::session,
     settings::StoreSettings,
     standing::Standing,
@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     /// A search for a text may read all tickets of its merchant.
     pub(crate) searches: OneEach,
     /// The time up to which any node may have sealed.
-    pub(crate) sealed_until: SealedUntil,
+    pub(crate) sealed_until: SealBound,
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
@@ -93,7 +93,7 @@ impl Store {
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
             searches: OneEach::default(),
-            sealed_until: SealedUntil::default(),
+            sealed_until: SealBound::default(),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
             turns: Turns::default(),

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{
-    table::{ACCESSES, FAMILIES, HELLO, Room, table},
+    table::{ACCESSES, FAMILIES, HELLO, Room, path_of, table},
     world::request,
 };
 use crate::{dispatch::dispatch, memory::Sender, server::configure_with, state::AppState, stop::Stop};
@@ -88,7 +88,7 @@ async fn whoever_fills_its_share_of_the_memory_for_bodies_keeps_out_only_itself(
     let full = state.memory.room(greedy);
     let rows = table();
     let answer = async |access: &str| {
-        let path = format!("/{access}/{{id}}/ticket/api");
+        let path = path_of(access, "{id}", "ticket", "api");
         let row = rows.iter().find(|row| row.path() == path).expect("a row");
         let request = room.with_credentials(access, "ticket", &room.path(access, "ticket", "api"));
         let (request, mut payload) = request.to_http_parts();

@@ -129,14 +129,20 @@ fn kept(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
+/// The path of a row. Signed paths begin as those of the product do.
+pub(super) fn path_of(access: &str, merchant: &str, answer: &str, family: &str) -> String {
+    let before = if matches!(access, "signed" | "creation") { "/api/v2" } else { "" };
+    format!("{before}/{access}/{merchant}/{answer}/{family}")
+}
+
 /// The rows of the room: every access, answer and family; a second path; a form; an upload; a file.
 pub(super) fn table() -> Vec<&'static RouteRow> {
     let mut rows = Vec::new();
     for (answer, all) in ANSWERS.iter().zip([accesses!(ticket), accesses!(page), accesses!(events)]) {
         for (access, name) in all.into_iter().zip(ACCESSES) {
             for (family_name, family) in FAMILIES {
-                let path = kept(format!("/{name}/{{id}}/{answer}/{family_name}"));
-                let alias = kept(format!("/also{path}"));
+                let path = kept(path_of(name, "{id}", answer, family_name));
+                let alias = kept(format!("{path}/also"));
                 let method = if *answer == "ticket" { "POST" } else { "GET" };
                 let operation = op(name, answer).says("A row of the room.").answers(201);
                 rows.push(row(method, path, access).family_of(family).also_at(alias).doc(operation));
@@ -196,7 +202,7 @@ impl Room {
     }
 
     pub(super) fn path(&self, access: &str, answer: &str, family: &str) -> String {
-        format!("/{access}/{}/{answer}/{family}", self.merchant)
+        path_of(access, &self.merchant.to_string(), answer, family)
     }
 
     /// A key without the scope that the room requires.

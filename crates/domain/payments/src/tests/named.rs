@@ -9,8 +9,8 @@ use super::{
     world::{START, World, amount, deposit, ready},
 };
 use crate::{
-    Arrival, DueAction, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome, RailStatus, Status,
-    Submission, TransitionContext, Trigger, operator_record,
+    Arrival, DueAction, ParkReason, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome, RailStatus,
+    Status, Submission, TransitionContext, Trigger, operator_record,
 };
 
 fn accepted(name: Option<&str>) -> Submission {
@@ -78,7 +78,18 @@ fn a_callback_may_name_a_deposit() {
         provider_reference: Some("C-3".to_owned()),
     };
     let hear = ProcessRailEvent::new(store.clone(), store, clock, entropy);
-    assert_eq!(ready(hear.run(&payment.terms().rail, &event)).expect("heard"), RailEventOutcome::Applied);
+    let heard = |event: &RailEvent| ready(hear.run(&payment.terms().rail, event)).expect("heard");
+    assert_eq!(heard(&event), RailEventOutcome::Applied);
     let completed = world.store.payment(payment.id());
     assert_eq!(completed.state().provider_reference.as_deref(), Some("C-3"));
+    // The same in other words, and another payment of the provider to the same reference.
+    for (id, reference, outcome) in [
+        ("evt-2", Some("C-3"), RailEventOutcome::Known),
+        ("evt-3", None, RailEventOutcome::Known),
+        ("evt-4", Some("C-4"), RailEventOutcome::Parked(ParkReason::Contradiction)),
+    ] {
+        let provider_reference = reference.map(str::to_owned);
+        let event = RailEvent { id: id.to_owned(), provider_reference, ..event.clone() };
+        assert_eq!(heard(&event), outcome, "{id}");
+    }
 }

@@ -136,6 +136,17 @@ fn money_of_the_amount_that_a_person_booked_is_further_money() {
 }
 
 #[test]
+fn a_callback_about_the_same_part_again_may_tell_of_the_rest() {
+    let (world, payment) = accepted(spei(), 500, vec![spei()]);
+    let hears = |name: &str| {
+        let event = money(payment.id().as_str(), 500, name);
+        ready(rail_events(&world).run("simulator", &event)).expect("processed")
+    };
+    assert_eq!(hears("rest"), RailEventOutcome::Parked(ParkReason::Contradiction));
+    assert_eq!(hears("rest"), RailEventOutcome::Known);
+}
+
+#[test]
 fn money_beside_what_was_parked_is_further_money_whatever_a_person_decided() {
     let world = World::new();
     let id = world.created(&with(deposit(), &json!({"amount": 1_000}))).id().clone();
