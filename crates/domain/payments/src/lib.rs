@@ -69,7 +69,7 @@ pub use request::invalid::InvalidDraft;
 pub use scheme::{SchemeDecision, SimulateScheme};
 pub use settle::SettlePayment;
 pub use staff::adjust::{AdjustBalance, Adjustment};
-pub use staff::attempt::{AttemptError, StaffAttempt, StaffCall, StaffRequest};
+pub use staff::attempt::{AttemptError, StaffAttempt, StaffCall, StaffRequest, Undecided};
 pub use staff::bank_export::{ExportPayouts, Exported};
 pub use staff::decide_manually::{DecidePayment, DecisionNote};
 pub use staff::recorded::Recorded;
