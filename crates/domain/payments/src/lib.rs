@@ -23,7 +23,7 @@ mod staff;
 mod tests;
 
 pub use alert::{Alert, RaiseAlert};
-pub use bank::entry::{BankEntry, MovementNames, names_a_payment};
+pub use bank::entry::{BankEntry, MovementNames, Side, names_a_payment};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use cancel::CancelPayment;
 pub use consequence::Consequence;
