@@ -8,4 +8,4 @@ mod walk;
 
 pub use problem::StatementProblem;
 pub use statement::read_statement;
-pub use transfers::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+pub use transfers::{Transfers, account_misfit, transfer_misfit, write_transfers};

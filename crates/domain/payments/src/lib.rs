@@ -25,6 +25,7 @@ mod tests;
 pub use alert::{Alert, RaiseAlert};
 pub use bank::entry::{BankEntry, MovementNames, Side, names_a_payment};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
+pub use bank::transfer::{BankAccount, Debtor, Transfer};
 pub use cancel::CancelPayment;
 pub use consequence::Consequence;
 pub use create::CreatePayment;
