@@ -50,7 +50,7 @@ pub trait CallerBook: Send + Sync {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError>;
+    ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError>;
 
     /// The credential with this identifier, with its merchant: the credential with which a bearer token was
     /// made.

@@ -138,14 +138,14 @@ impl CallerBook for Store {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError> {
+    ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.credentials.get(&merchant) {
             return Ok(known);
         }
         let mark = cache.mark();
         let found = self.ask(query!(|conn| credentials::of_merchant(conn, merchant).await)).await?;
-        let found: Arc<[_]> = found.into();
+        let found: Arc<[_]> = found.into_iter().map(Arc::new).collect();
         cache.keep(&cache.credentials, mark, merchant, Arc::clone(&found));
         Ok(found)
     }
