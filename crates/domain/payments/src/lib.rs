@@ -60,7 +60,7 @@ pub use ports::{
 };
 pub use rail::answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Reserved, Submission};
 pub use rail::callback::{CallbackHeaders, NotVerified};
-pub use rail::event::{RailEvent, RailEventKind};
+pub use rail::event::{RailEvent, RailEventKind, provider_reference};
 pub use rail::rails::Rails;
 pub use rail::{IssuedInstructions, Rail};
 pub use rail_events::{Attention, ProcessRailEvent};
