@@ -34,7 +34,9 @@ pub use create::methods;
 pub use create::recipient::{FillError, FillRecipient, recipient_members};
 pub use details::account_number::clabe_check_digit;
 pub use details::customer::Customer;
-pub use details::destination::{BankBeneficiary, Destination, WalletScheme};
+pub use details::destination::{
+    BankBeneficiary, BankDestination, BeneficiaryNumber, Destination, SavedAccount, WalletScheme,
+};
 pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{PayIdType, Payout};
