@@ -2,7 +2,7 @@
 
 use quipu_http::fuzzing::read_json;
 use quipu_kernel::{Amount, Environment, MAX_MINOR, MerchantId, Problems, Timestamp};
-use quipu_merchants::{Beneficiary, parse_routes};
+use quipu_merchants::{NewBeneficiary, parse_routes};
 use quipu_payments::{Draft, InvalidDraft, RailEvent, methods::MethodQuestion};
 use quipu_tickets::{
     CommentDraft, MoveDraft, ReplyDraft, TicketDraft, UploadDraft, parse_assignment, parse_closing_comment,
@@ -62,7 +62,7 @@ pub(crate) fn endpoint(bytes: &[u8]) -> bool {
 /// A list of routes, and a saved beneficiary.
 pub(crate) fn routes(bytes: &[u8]) -> bool {
     let Some(body) = json(bytes) else { return false };
-    if judged(Beneficiary::parse(MerchantId(1), &body, Timestamp::from_millis(0))) {
+    if judged(NewBeneficiary::parse(MerchantId(1), &body, Timestamp::from_millis(0))) {
         return true;
     }
     let Ok(routes) = parse_routes(&body, |rail| rail == "manual" || rail == "simulator") else {

@@ -1,13 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod entry;
 mod minor_units;
 mod problem;
 mod statement;
 mod transfers;
 mod walk;
 
-pub use entry::Entry;
 pub use problem::StatementProblem;
 pub use statement::read_statement;
-pub use transfers::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+pub use transfers::{Transfers, account_misfit, transfer_misfit, write_transfers};

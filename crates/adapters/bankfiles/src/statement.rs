@@ -3,9 +3,9 @@
 use std::io::BufRead;
 
 use quipu_kernel::{Amount, Currency};
+use quipu_payments::{BankEntry, Side};
 
 use crate::{
-    entry::Entry,
     minor_units::minor,
     problem::StatementProblem,
     walk::{Place, Step, walk},
@@ -25,7 +25,7 @@ const DAY: usize = 10;
 /// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only
 /// expected, and those of nothing, are passed over. Where this fails, whatever was handed over must be
 /// forgotten.
-pub fn read_statement(file: impl BufRead, mut each: impl FnMut(Entry)) -> Result<(), StatementProblem> {
+pub fn read_statement(file: impl BufRead, mut each: impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
     let mut statement = Statement::default();
     let mut known = false;
     walk(file, |step, place| {
@@ -98,7 +98,7 @@ impl Statement {
         }
     }
 
-    fn end(&mut self, place: &Place, each: &mut impl FnMut(Entry)) -> Result<(), StatementProblem> {
+    fn end(&mut self, place: &Place, each: &mut impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
         if place.is_at("Ntry") {
             return self.finish(each);
         }
@@ -138,7 +138,7 @@ impl Statement {
     }
 
     /// Hands over the entry that ends: its details one by one where each has an amount, else the entry as a whole.
-    fn finish(&mut self, each: &mut impl FnMut(Entry)) -> Result<(), StatementProblem> {
+    fn finish(&mut self, each: &mut impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
         let (Some(mut entry), number) = (self.entry.take(), self.entries) else { return Ok(()) };
         if entry.status.as_deref() != Some("BOOK") {
             // Without a status it is no entry of any version.
@@ -179,26 +179,26 @@ impl Statement {
         entry: &Movement,
         detail: &Movement,
         index: usize,
-    ) -> Result<Option<Entry>, StatementProblem> {
+    ) -> Result<Option<BankEntry>, StatementProblem> {
         let wrong = |what| StatementProblem::Entry { entry: self.entries, what };
         let (currency, amount) = detail.amount.as_ref().ok_or_else(|| wrong("amount"))?;
         let currency: Currency = currency.parse().map_err(|_| wrong("currency"))?;
         let units = minor(amount, currency).ok_or_else(|| wrong("amount"))?;
         let indicator = detail.indicator.as_ref().or(entry.indicator.as_ref());
-        let is_credit = match indicator.map(String::as_str) {
-            Some("CRDT") => true,
-            Some("DBIT") => false,
+        let side = match indicator.map(String::as_str) {
+            Some("CRDT") => Side::Credit,
+            Some("DBIT") => Side::Debit,
             _ => return Err(wrong("credit or debit indicator")),
         };
         if units == 0 {
             return Ok(None);
         }
         let reason = detail.reason.join(" ");
-        Ok(Some(Entry {
+        Ok(Some(BankEntry {
             statement: self.number,
             account: self.account.clone(),
             reference: self.reference_of(entry, detail, index),
-            is_credit,
+            side,
             is_return: detail.is_return || entry.is_return,
             amount: Amount::new(units).map_err(|_| wrong("amount"))?,
             currency,

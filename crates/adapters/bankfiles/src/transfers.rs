@@ -6,7 +6,8 @@ use quick_xml::{
     Writer,
     events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
 };
-use quipu_kernel::{Amount, Currency, Timestamp};
+use quipu_kernel::{Currency, Timestamp};
+use quipu_payments::{BankAccount, Debtor, Transfer};
 
 use crate::minor_units::decimal;
 
@@ -21,79 +22,33 @@ const PERSON: usize = 35;
 /// The text for a required element whose value is not known.
 const NOT_PROVIDED: &str = "NOTPROVIDED";
 
-/// An account and its bank, as far as they are known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BankAccount {
-    /// IBAN, CLABE, CBU or the like, at most 34 characters; empty if only a proxy is known.
-    pub number: String,
-    /// Another name for the destination, at most 2,048 characters: a PayID, a wallet.
-    pub proxy: Option<String>,
-    /// The type of the account in the words of its bank, at most 35 characters.
-    pub account_type: Option<String>,
-    /// The bank's BIC, if it is known; another name of the bank has at most 35 characters.
-    pub swift: Option<String>,
-    /// The bank's code in its own country: a BSB, a bank code. At most 35 characters.
-    pub clearing_code: Option<String>,
-}
-
-impl BankAccount {
-    /// Why this account cannot be written in a file; `None` if it can. A name is never cut short, since it
-    /// might become another account's.
-    pub fn misfit(&self) -> Option<&'static str> {
-        if self.number.is_empty() && self.proxy.is_none() {
-            return Some("there is no account number");
-        }
-        let complaints = [
-            (is_whole(&self.number, ACCOUNT), "the account number does not fit: 34 characters at most"),
-            (
-                fits(self.proxy.as_deref(), PROXY),
-                "the name of the account does not fit: 2048 characters at most",
-            ),
-            (
-                fits(self.account_type.as_deref(), TYPE),
-                "the type of the account does not fit: 35 characters at most",
-            ),
-            (fits(self.swift.as_deref(), BANK), "the SWIFT code does not fit: 35 characters at most"),
-            (fits(self.clearing_code.as_deref(), BANK), "the bank code does not fit: 35 characters at most"),
-        ];
-        complaints.into_iter().find(|(fits, _)| !fits).map(|(_, complaint)| complaint)
+/// Why this account cannot be written in a file; `None` if it can. A name is never cut short, since it
+/// might become another account's.
+pub fn account_misfit(account: &BankAccount) -> Option<&'static str> {
+    if account.number.is_empty() && account.proxy.is_none() {
+        return Some("there is no account number");
     }
+    let complaints = [
+        (is_whole(&account.number, ACCOUNT), "the account number does not fit: 34 characters at most"),
+        (
+            fits(account.proxy.as_deref(), PROXY),
+            "the name of the account does not fit: 2048 characters at most",
+        ),
+        (
+            fits(account.account_type.as_deref(), TYPE),
+            "the type of the account does not fit: 35 characters at most",
+        ),
+        (fits(account.swift.as_deref(), BANK), "the SWIFT code does not fit: 35 characters at most"),
+        (fits(account.clearing_code.as_deref(), BANK), "the bank code does not fit: 35 characters at most"),
+    ];
+    complaints.into_iter().find(|(fits, _)| !fits).map(|(_, complaint)| complaint)
 }
 
-/// The account that pays.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Debtor {
-    /// The name of the account's holder.
-    pub name: String,
-    /// The account and its bank.
-    pub account: BankAccount,
-}
-
-/// A transfer to one recipient.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// The identifier that travels with the money to the recipient and back, at most 35 characters.
-    pub end_to_end_id: String,
-    /// Amount in minor units.
-    pub amount: Amount,
-    /// The name of the recipient.
-    pub recipient: String,
-    /// The recipient's postal address, if it is known.
-    pub address: Option<String>,
-    /// The recipient's tax identifier, at most 35 characters, if it is known.
-    pub tax_id: Option<String>,
-    /// The account that is paid.
-    pub account: BankAccount,
-    /// The text for the recipient.
-    pub remittance: Option<String>,
-}
-
-impl Transfer {
-    /// Why this transfer cannot be written in a file; `None` if it can.
-    pub fn misfit(&self) -> Option<&'static str> {
-        let complaint = "the tax identifier does not fit: 35 characters at most";
-        self.account.misfit().or_else(|| (!fits(self.tax_id.as_deref(), PERSON)).then_some(complaint))
-    }
+/// Why this transfer cannot be written in a file; `None` if it can.
+pub fn transfer_misfit(transfer: &Transfer) -> Option<&'static str> {
+    let complaint = "the tax identifier does not fit: 35 characters at most";
+    let misfit = account_misfit(&transfer.account);
+    misfit.or_else(|| (!fits(transfer.tax_id.as_deref(), PERSON)).then_some(complaint))
 }
 
 /// A file of transfers in one currency from one account.
@@ -114,8 +69,8 @@ pub struct Transfers<'a> {
 /// Writes the file. Texts for people are cut to the lengths that the schema allows. Fails if `out` does, and
 /// if an account or a transfer cannot be written.
 pub fn write_transfers(out: impl Write, file: &Transfers<'_>) -> io::Result<()> {
-    let misfit = file.debtor.account.misfit();
-    if let Some(misfit) = misfit.or_else(|| file.transfers.iter().find_map(Transfer::misfit)) {
+    let misfit = account_misfit(&file.debtor.account);
+    if let Some(misfit) = misfit.or_else(|| file.transfers.iter().find_map(transfer_misfit)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, misfit));
     }
     let mut xml = Xml(Writer::new_with_indent(out, b' ', 2));

@@ -51,16 +51,17 @@ impl Lookups {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How `address` may have this credential looked up.
-    pub(crate) fn asked(&self, address: &str, credential: &str, now: Timestamp) -> Asked {
+    /// How `address`, which is made only if any is distrusted, may have this credential looked up.
+    pub(crate) fn asked(&self, address: impl FnOnce() -> String, credential: &str, now: Timestamp) -> Asked {
         let memory = self.memory();
-        if memory.distrusts(address, now)
-            && !memory.young.contains(credential)
-            && !memory.old.contains(credential)
+        if memory.distrusted.is_empty()
+            || memory.young.contains(credential)
+            || memory.old.contains(credential)
+            || !memory.distrusts(&address(), now)
         {
-            return Asked::Distrusted;
+            return Asked::Freely;
         }
-        Asked::Freely
+        Asked::Distrusted
     }
 
     /// Whether `address` has used up its failures.
@@ -103,16 +104,20 @@ impl Lookups {
 mod tests {
     use super::*;
 
+    fn asked(lookups: &Lookups, address: &str, credential: &str, now: Timestamp) -> Asked {
+        lookups.asked(|| address.to_owned(), credential, now)
+    }
+
     #[test]
     fn an_address_that_failed_too_often_asks_freely_only_for_what_was_found() {
         let (lookups, at) = (Lookups::default(), |second: i64| Timestamp::from_millis(second * 1000));
-        assert_eq!(lookups.asked("a", "unknown", at(0)), Asked::Freely);
+        assert_eq!(asked(&lookups, "a", "unknown", at(0)), Asked::Freely);
         lookups.found(&["good".to_owned()]);
         lookups.distrust("a", 60, at(0));
-        assert_eq!(lookups.asked("a", "unknown", at(59)), Asked::Distrusted);
-        assert_eq!(lookups.asked("a", "good", at(59)), Asked::Freely);
-        assert_eq!(lookups.asked("b", "unknown", at(59)), Asked::Freely);
-        assert_eq!(lookups.asked("a", "unknown", at(60)), Asked::Freely);
+        assert_eq!(asked(&lookups, "a", "unknown", at(59)), Asked::Distrusted);
+        assert_eq!(asked(&lookups, "a", "good", at(59)), Asked::Freely);
+        assert_eq!(asked(&lookups, "b", "unknown", at(59)), Asked::Freely);
+        assert_eq!(asked(&lookups, "a", "unknown", at(60)), Asked::Freely);
     }
 
     #[test]
@@ -123,7 +128,7 @@ mod tests {
         for number in 1..=REMEMBERED {
             lookups.found(&[number.to_string()]);
         }
-        assert_eq!(lookups.asked("a", "first", Timestamp::from_millis(0)), Asked::Freely);
+        assert_eq!(asked(&lookups, "a", "first", Timestamp::from_millis(0)), Asked::Freely);
     }
 
     #[test]

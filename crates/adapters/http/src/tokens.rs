@@ -3,6 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use quipu_commit::CLOCKS_APART;
 use quipu_kernel::{Entropy, Environment, Tenant, Timestamp, base62};
 use quipu_merchants::Scopes;
 use quipu_signing::Keyring;
@@ -12,8 +13,6 @@ use crate::{error::ApiError, error_code::ErrorCode};
 
 /// The longest life of a token.
 pub(crate) const LONGEST: Duration = Duration::from_hours(1);
-/// How far the clocks of two nodes may be apart.
-const CLOCKS_APART: Duration = Duration::from_mins(5);
 
 /// The kind of key that a token stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

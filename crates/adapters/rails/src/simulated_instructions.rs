@@ -3,7 +3,9 @@
 
 use quipu_kernel::{Currency, Timestamp};
 use quipu_merchants::Method;
-use quipu_payments::{BankDetails, CryptoDetails, Instructions, PayIdDetails, Payment, VoucherDetails};
+use quipu_payments::{
+    BankDetails, CryptoDetails, Instructions, PageLinks, PayIdDetails, Payment, VoucherDetails,
+};
 
 use crate::clabe::clabe;
 
@@ -56,7 +58,7 @@ pub(crate) fn simulated_instructions(
             });
         }
         Method::Card | Method::RedirectPay => {
-            instructions.redirect_url = Some(format!("{public_url}/simulated-scheme/{}", payment.id()));
+            instructions.redirect_url = Some(format!("{public_url}{}", PageLinks::scheme_path(payment.id())));
         }
     }
     instructions

@@ -26,7 +26,7 @@ pub(crate) struct Cache {
     pub(crate) merchants: Memory<MerchantId, Option<Arc<Merchant>>>,
     pub(crate) keys_by_hash: Memory<String, Key>,
     pub(crate) keys_by_id: Memory<String, Key>,
-    pub(crate) credentials: Memory<MerchantId, Arc<[KeyEnvelope<HmacCredential>]>>,
+    pub(crate) credentials: Memory<MerchantId, Arc<[Arc<KeyEnvelope<HmacCredential>>]>>,
     pub(crate) credentials_by_id: Memory<String, Credential>,
     pub(crate) operators: Memory<String, Option<Arc<Operator>>>,
     pub(crate) routes: Memory<MerchantId, Arc<[Route]>>,

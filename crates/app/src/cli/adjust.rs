@@ -5,7 +5,7 @@ use clap::Args;
 use quipu_kernel::{Currency, Environment, MerchantId};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::Actor;
-use quipu_payments::{Adjustment, StaffCall};
+use quipu_payments::{AdjustError, Adjustment, StaffCall};
 use serde_json::{Value, json};
 
 use super::{
@@ -41,11 +41,8 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
     session::existing(foundation, id).await?;
     let tenant = adjustment.tenant();
     let words = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]).to_string();
-    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Adjust(id), &key, &words)?;
-    let mut answer = match keyed.repeated().await? {
-        Some(answer) => answer,
-        None => make(foundation, &adjustment, &keyed).await?,
-    };
+    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Adjust(id), &key, &words)?;
+    let mut answer = keyed.run(async || Ok(make(foundation, &adjustment, &keyed).await?)).await?;
     // The adjustment is made, whether or not its balance can be read.
     if let Ok(balance) = foundation.store.balance(tenant, currency).await {
         answer["available"] = json!(balance.available);
@@ -54,7 +51,11 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
     keyed.print(&answer)
 }
 
-async fn make(foundation: &Foundation, adjustment: &Adjustment, keyed: &KeyedDecision<'_>) -> Result<Value> {
+async fn make(
+    foundation: &Foundation,
+    adjustment: &Adjustment,
+    keyed: &KeyedDecision<'_>,
+) -> Result<Value, AdjustError> {
     let (tenant, currency, amount) = (adjustment.tenant(), adjustment.currency(), adjustment.amount());
     let answer = json!({
         "merchant_id": tenant.merchant(),
@@ -66,6 +67,6 @@ async fn make(foundation: &Foundation, adjustment: &Adjustment, keyed: &KeyedDec
     let onboarding = foundation.onboarding();
     let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), Actor::shell());
     let recorded = (audit, Some(keyed.keeps(&answer)));
-    let made = foundation.adjust().run(adjustment, recorded).await;
-    keyed.outcome(made.map(|()| answer)).await
+    foundation.adjust().run(adjustment, recorded).await?;
+    Ok(answer)
 }

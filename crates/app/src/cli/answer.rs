@@ -7,6 +7,7 @@ use anyhow::Result;
 use quipu_commit::IdempotencyKey;
 use quipu_kernel::StoreError;
 use quipu_merchants::DirectoryError;
+use quipu_payments::{AdjustError, DecideError};
 use quipu_tickets::TicketError;
 use quipu_webhooks::EndpointError;
 use serde::Serialize;
@@ -84,16 +85,21 @@ pub(super) fn explained<T>(
     })
 }
 
-fn is_unknown(error: &anyhow::Error) -> bool {
+/// Whether the store could not tell if the change was made.
+pub(super) fn is_unknown(error: &anyhow::Error) -> bool {
     let of_store = |error: &StoreError| matches!(error, StoreError::OutcomeUnknown(_));
     let of_directory =
         |error: &DirectoryError| matches!(error, DirectoryError::Store(error) if of_store(error));
     let of_webhook = |error: &EndpointError| matches!(error, EndpointError::Store(error) if of_store(error));
     let of_ticket = |error: &TicketError| matches!(error, TicketError::Store(error) if of_store(error));
+    let of_decision = |error: &DecideError| matches!(error, DecideError::Store(error) if of_store(error));
+    let of_adjustment = |error: &AdjustError| matches!(error, AdjustError::Store(error) if of_store(error));
     error.downcast_ref().is_some_and(of_store)
         || error.downcast_ref().is_some_and(of_directory)
         || error.downcast_ref().is_some_and(of_webhook)
         || error.downcast_ref().is_some_and(of_ticket)
+        || error.downcast_ref().is_some_and(of_decision)
+        || error.downcast_ref().is_some_and(of_adjustment)
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+use quipu_bankfiles::{Transfers, account_misfit, transfer_misfit, write_transfers};
 use quipu_configuration::Settings;
-use quipu_kernel::{Currency, Environment, MerchantId, PaymentId, Tenant};
-use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
-use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status, names_a_payment};
+use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
+use quipu_merchants::{Actor, AuditRecord, Direction, Method, RouteBook, RouteKey};
+use quipu_payments::{BankExport, BankReads, Debtor, ExportRoute, Exported, Payment, Status, Transfer};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -88,8 +88,7 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
         taking.lock().unwrap_or_else(PoisonError::into_inner).replace(export.export_id.clone());
         audit_line(foundation, merchant, export, payments)
     };
-    let fit = |payment: &Payment| transfer(payment).misfit().is_none();
-    let exported = foundation.export().run(&route, &fit, &audit).await;
+    let exported = foundation.export().run(&route, &fits, &audit).await;
     let Exported { file, left_out } = answer::explained(exported, || {
         let id = taking.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
         format!("{id} may have taken its withdrawals (if it has, quipu bank rewrite {id} writes it)")
@@ -142,8 +141,7 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
         bail!("all withdrawals of {id} have ended, and none is to be paid any more");
     }
     // An earlier release took some into a file that do not fit.
-    let (open, unfit): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|payment| transfer(payment).misfit().is_none());
+    let (open, unfit): (Vec<_>, Vec<_>) = open.into_iter().partition(fits);
     let left_out = ended.iter().map(over).chain(unfit.iter().map(misfit)).collect::<Vec<_>>();
     if open.is_empty() {
         bail!("no withdrawal of {id} can be written in a file: {}", json!(left_out));
@@ -180,6 +178,10 @@ fn is_empty(file: &Metadata) -> bool {
     file.is_file() && file.len() == 0
 }
 
+fn fits(payment: &Payment) -> bool {
+    transfer_misfit(&Transfer::of(payment)).is_none()
+}
+
 /// A withdrawal that must not be paid any more, and the reason.
 fn over(payment: &Payment) -> Value {
     let reason = format!("the withdrawal is {}", payment.status().as_str());
@@ -188,7 +190,7 @@ fn over(payment: &Payment) -> Value {
 
 /// A withdrawal that cannot be written in a file, and the reason.
 fn misfit(payment: &Payment) -> Value {
-    json!({ "transaction_id": payment.id(), "reason": transfer(payment).misfit() })
+    json!({ "transaction_id": payment.id(), "reason": transfer_misfit(&Transfer::of(payment)) })
 }
 
 /// The account that pays, from the `instructions` of the route.
@@ -211,24 +213,13 @@ async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> 
             method.as_str()
         )
     })?;
-    let text = |name: &str| member(found, name);
-    match (text("account_holder"), text("account_number")) {
-        (Some(name), Some(number)) => {
-            let (swift, clearing_code) = (text("swift_code"), text("bsb"));
-            let account = BankAccount { number, swift, clearing_code, ..BankAccount::default() };
-            match account.misfit() {
-                Some(misfit) => bail!("the route's instructions cannot name the debtor: {misfit}"),
-                None => Ok(Debtor { name, account }),
-            }
-        }
-        _ => bail!(
-            "the route's instructions must have account_holder and account_number, which name the debtor"
-        ),
+    let debtor = Debtor::of(found).context(
+        "the route's instructions must have account_holder and account_number, which name the debtor",
+    )?;
+    match account_misfit(&debtor.account) {
+        Some(misfit) => bail!("the route's instructions cannot name the debtor: {misfit}"),
+        None => Ok(debtor),
     }
-}
-
-fn member(route: &Route, name: &str) -> Option<String> {
-    route.instructions.get(name)?.as_str().map(str::to_owned)
 }
 
 fn write(
@@ -258,7 +249,7 @@ fn write_to(
     payments: &[Payment],
     debtor: &Debtor,
 ) -> Result<()> {
-    let transfers: Vec<_> = payments.iter().map(transfer).collect();
+    let transfers: Vec<_> = payments.iter().map(Transfer::of).collect();
     let mut file = BufWriter::new(unfinished);
     let contents = Transfers {
         message_id: &export.export_id,
@@ -275,62 +266,12 @@ fn write_to(
     named.map(drop).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-fn transfer(payment: &Payment) -> Transfer {
-    let terms = payment.terms();
-    let payout = payment.state().payout.clone().unwrap_or_default();
-    let destination = payout.partner_destination.as_ref();
-    let bank = destination.and_then(|destination| destination.bank());
-    let named = payout.recipient_name.clone().or_else(|| terms.customer.name.clone());
-    let (account, recipient, address, reference) = if let Some(bank) = bank {
-        (
-            BankAccount { number: bank.iban.clone(), swift: bank.swift.clone(), ..BankAccount::default() },
-            Some(bank.beneficiary_name.clone()),
-            bank.address.clone(),
-            bank.reference.clone(),
-        )
-    } else {
-        let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
-        let proxy = if payout.bank_account.is_some() { None } else { payout.payid.or(wallet) };
-        let (number, clearing_code) =
-            (payout.bank_account.unwrap_or_default(), payout.bsb.or(payout.bank_code));
-        let account =
-            BankAccount { number, proxy, swift: None, clearing_code, account_type: payout.account_type };
-        (account, named, None, None)
-    };
-    Transfer {
-        end_to_end_id: terms.id.as_str().to_owned(),
-        amount: terms.amount,
-        recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
-        address,
-        tax_id: payout.beneficiary_tax_id,
-        account,
-        remittance: Some(remittance(
-            &terms.id,
-            reference.unwrap_or_else(|| terms.merchant_reference.clone()),
-        )),
-    }
-}
-
-/// The text for the recipient. One that names a payment, which may be another one, gives way to the payment's own
-/// identifier: the bank may report the text alone when it has paid.
-fn remittance(id: &PaymentId, text: String) -> String {
-    if names_a_payment(&text) { id.as_str().to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use quipu_kernel::Timestamp;
+    use quipu_payments::BankAccount;
 
     use super::*;
-
-    #[test]
-    fn a_text_for_the_recipient_names_no_other_payment() {
-        let id: PaymentId = "pay_1763683200000_abcdefghjkmn".parse().expect("an identifier");
-        let written = |text: &str| remittance(&id, text.to_owned());
-        assert_eq!(written("order-1"), "order-1");
-        assert_eq!(written("again pay_1763683200001_abcdefghjkmn"), id.as_str());
-        assert_eq!(written("PAY 1763683200001 ABCDEFGHJKMN"), id.as_str());
-    }
 
     #[test]
     fn a_file_for_the_bank_takes_the_place_of_no_other() {

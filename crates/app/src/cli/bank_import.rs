@@ -10,7 +10,7 @@
 use std::{fs::File, io::BufReader, path::Path};
 
 use anyhow::{Context, Result, bail};
-use quipu_bankfiles::{Entry, read_statement};
+use quipu_bankfiles::read_statement;
 use quipu_commit::{Changes, Commit as _};
 use quipu_merchants::{Actor, AuditRecord, MANUAL_RAIL};
 use quipu_payments::{BankEntry, CrossTenantReads, MovementNames, RailEventOutcome, UNKNOWN_TENANT};
@@ -122,20 +122,8 @@ fn opened(file: &Path) -> Result<BufReader<File>> {
 async fn apply(
     foundation: &Foundation,
     naming: &mut MovementNames,
-    entry: Entry,
+    entry: BankEntry,
 ) -> Result<RailEventOutcome> {
-    let entry = BankEntry {
-        statement: entry.statement,
-        account: entry.account,
-        reference: entry.reference,
-        is_credit: entry.is_credit,
-        is_return: entry.is_return,
-        amount: entry.amount,
-        currency: entry.currency,
-        end_to_end_id: entry.end_to_end_id,
-        texts: entry.texts,
-        return_reason: entry.return_reason,
-    };
     let name = naming.name(&entry);
     let named = match entry.names() {
         Some(id) => foundation.store.find_payment(&id).await?,

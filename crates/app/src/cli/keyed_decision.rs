@@ -3,14 +3,12 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use quipu_commit::{Answer, IdempotencyKey, IdempotencyRecord};
-use quipu_kernel::{StoreError, Tenant, base62};
+use quipu_kernel::{Tenant, base62};
 use quipu_merchants::Actor;
-use quipu_payments::{
-    AdjustError, Answered, AttemptError, DecideError, StaffAction, StaffAttempt, StaffCall, StaffRequest,
-};
+use quipu_payments::{AttemptError, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
@@ -32,9 +30,9 @@ pub(super) struct KeyedDecision<'a> {
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// Begins a decision. `asked` describes it in words that are the same for a repeat. A generated key is told
-    /// at once: whoever interrupts the command needs it to repeat it.
-    pub(super) fn begin(
+    /// The decision under `key`. `asked` describes it in words that are the same for a repeat. A generated key is
+    /// told at once: whoever interrupts the command needs it to repeat it.
+    pub(super) fn of(
         foundation: &'a Foundation,
         tenant: Tenant,
         call: StaffCall<'_>,
@@ -56,48 +54,39 @@ impl<'a> KeyedDecision<'a> {
         Ok(Self { attempt, key, action })
     }
 
-    /// The first answer under this key, marked as `replayed`.
-    pub(super) async fn repeated(&self) -> Result<Option<Value>> {
-        self.attempt.repeat().await.map_err(|error| self.told(error))?.as_ref().map(replayed).transpose()
-    }
-
-    fn told(&self, error: AttemptError) -> anyhow::Error {
-        match error {
-            AttemptError::Mismatch => {
-                anyhow!("the key {} was used for something else; choose another --key", self.key.as_str())
-            }
-            AttemptError::InUse => anyhow!("another command runs under this key; run this one again"),
-            AttemptError::Store(error) => error.into(),
-        }
-    }
-
     /// The record that keeps the answer under the key.
     pub(super) fn keeps(&self, data: &Value) -> IdempotencyRecord {
-        self.attempt.record(Answer { status: 200, body: data.to_string() })
+        self.attempt.record(of(data))
     }
 
-    /// The answer to print after the decision was tried.
-    pub(super) async fn outcome(&self, decided: Result<Value, impl Into<Undecided>>) -> Result<Value> {
-        match decided.map_err(Into::into) {
-            Ok(data) => Ok(data),
-            Err(Undecided::KeyUsed) => {
-                replayed(&self.attempt.answer_of_the_winner().await.map_err(|error| self.told(error))?)
-            }
-            Err(Undecided::Unknown(cause)) => {
-                let key = quoted(self.key.as_str());
-                bail!(
-                    "{cause}\nThe outcome is unknown. Repeat the command with --key {key}, which does it once"
-                )
-            }
-            // Another command under the same key may have been first.
-            Err(Undecided::Refused(error)) => self.repeated().await?.ok_or(error),
+    /// Makes the decision, unless it was made under this key, and answers what is to be printed: a repeat is the
+    /// first answer, marked as `replayed`.
+    pub(super) async fn run(
+        &self,
+        decide: impl AsyncFnOnce() -> Result<Value, Undecided<anyhow::Error>>,
+    ) -> Result<Value> {
+        let decide = async || Ok(of(&decide().await?));
+        let answered = self.attempt.run(|_| None, decide).await.map_err(|error| self.told(error))?;
+        let mut answer: Value = serde_json::from_str(&answered.answer.body)?;
+        if answered.replayed {
+            answer["replayed"] = json!(true);
         }
+        Ok(answer)
     }
 
-    /// Prints the answer after the decision was tried.
-    pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Result<()> {
-        let answer = self.outcome(decided).await?;
-        self.print(&answer)
+    fn told(&self, error: anyhow::Error) -> anyhow::Error {
+        let key = self.key.as_str();
+        match error.downcast_ref() {
+            Some(AttemptError::Mismatch) => {
+                anyhow!("the key {key} was used for something else; choose another --key")
+            }
+            Some(AttemptError::InUse) => anyhow!("another command runs under this key; run this one again"),
+            _ if answer::is_unknown(&error) => anyhow!(
+                "{error}\nThe outcome is unknown. Repeat the command with --key {}, which does it once",
+                quoted(key)
+            ),
+            _ => error,
+        }
     }
 
     /// Prints a new or repeated answer.
@@ -106,37 +95,6 @@ impl<'a> KeyedDecision<'a> {
     }
 }
 
-fn replayed(first: &Answered) -> Result<Value> {
-    let mut answer: Value = serde_json::from_str(&first.answer.body)?;
-    answer["replayed"] = json!(true);
-    Ok(answer)
-}
-
-/// Why the decision has no answer of its own.
-pub(super) enum Undecided {
-    /// Another command used the key meanwhile.
-    KeyUsed,
-    /// The decision may have been committed.
-    Unknown(String),
-    Refused(anyhow::Error),
-}
-
-impl From<DecideError> for Undecided {
-    fn from(error: DecideError) -> Self {
-        match error {
-            DecideError::IdempotencyKeyUsed => Self::KeyUsed,
-            DecideError::Store(StoreError::OutcomeUnknown(_)) => Self::Unknown(error.to_string()),
-            _ => Self::Refused(error.into()),
-        }
-    }
-}
-
-impl From<AdjustError> for Undecided {
-    fn from(error: AdjustError) -> Self {
-        match error {
-            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
-            AdjustError::Store(StoreError::OutcomeUnknown(_)) => Self::Unknown(error.to_string()),
-            _ => Self::Refused(error.into()),
-        }
-    }
+fn of(data: &Value) -> Answer {
+    Answer { status: 200, body: data.to_string() }
 }

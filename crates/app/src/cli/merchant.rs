@@ -12,7 +12,7 @@ use quipu_kernel::{Environment, MerchantId, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
-    NewMerchant, Period, RouteBook as _, Routing as _, parse_routes,
+    NewBeneficiary, NewMerchant, Period, RouteBook as _, Routing as _, parse_routes,
 };
 use quipu_payments::Rails;
 use serde::Serialize;
@@ -254,12 +254,12 @@ async fn beneficiaries(
         let (saved, total) = foundation.store.beneficiaries(id, Period::default(), part.page()?).await?;
         return part::print(&saved.iter().map(Beneficiary::shown).collect::<Vec<_>>(), total);
     };
-    let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
-    let added = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await;
-    beneficiary.id = answer::explained(added, || {
+    let beneficiary = read(file, |body| NewBeneficiary::parse(id, body, foundation.clock.now()))?;
+    let added = foundation.onboarding().add_beneficiary(beneficiary, Actor::shell()).await;
+    let added = answer::explained(added, || {
         format!("a beneficiary may have been added: quipu merchant beneficiaries {id} shows it first")
     })?;
-    answer::print(&beneficiary.shown())
+    answer::print(&added.shown())
 }
 
 /// Reads a JSON file; fails with all its problems.

@@ -172,32 +172,28 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     let payment = found(foundation, &id).await?;
     let call = StaffCall::Decide(decision, &id);
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
-    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, call, &key, &words)?;
-    if let Some(answer) = keyed.repeated().await? {
-        return keyed.print(&answer);
-    }
-    let decided = {
+    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, call, &key, &words)?;
+    let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
             let audit = keyed.action.decided(decision, &note, before, after);
             (audit, Some(keyed.keeps(&operator_record(after))))
         };
-        foundation.decide().run(&id, decision, note.reason.as_deref(), &record).await
-    };
-    keyed.end(decided.map(|payment| operator_record(&payment))).await
+        let decided = foundation.decide().run(&id, decision, note.reason.as_deref(), &record).await?;
+        Ok(operator_record(&decided))
+    });
+    keyed.print(&answer.await?)
 }
 
 async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
     let payment = found(foundation, id).await?;
     let words = format!("payment refund {id} {order:?}");
-    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &words)?;
-    if let Some(answer) = keyed.repeated().await? {
-        return keyed.print(&answer);
-    }
-    let decided = {
+    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &words)?;
+    let answer = keyed.run(async || {
         let record = |before: &_, after: &_, refund: &_| {
             (keyed.action.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
         };
-        foundation.refund().run(id, &order, &record).await
-    };
-    keyed.end(decided.map(|(_, refund)| json!(refund))).await
+        let (_, refund) = foundation.refund().run(id, &order, &record).await?;
+        Ok(json!(refund))
+    });
+    keyed.print(&answer.await?)
 }

@@ -71,15 +71,12 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
         foundation.store.receipt(id).await?.with_context(|| format!("no receipt has the identifier {id}"))?;
     let words = format!("receipt resolve {id} {}", action.as_str());
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
-    let keyed = KeyedDecision::begin(foundation, tenant, StaffCall::Resolve(id), key, &words)?;
-    if let Some(answer) = keyed.repeated().await? {
-        return keyed.print(&answer);
-    }
-    let decided = {
+    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Resolve(id), key, &words)?;
+    let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
             (keyed.action.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
         };
-        foundation.resolve().run(id, action, &record).await
-    };
-    keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
+        Ok(operator_receipt(&foundation.resolve().run(id, action, &record).await?))
+    });
+    keyed.print(&answer.await?)
 }

@@ -108,7 +108,7 @@ async fn secret_works(foundation: &Foundation, given: &V2Credentials) -> Result<
             && it.merchant.api_version == ApiVersion::V2
             && opened.is_ok_and(|secret| secret.expose() == given.hmac_secret)
     };
-    Ok(credentials.iter().any(signs))
+    Ok(credentials.iter().any(|it| signs(it)))
 }
 
 async fn make(foundation: &Foundation) -> Result<Credentials> {

@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, Tenant};
 use quipu_ledger::{Balance, PostingError};
 
 use crate::{
-    answer::{Answer, IdempotencyRecord, KeptAnswer},
+    answer::{Answer, AnswerKey, KeptAnswer},
     changes::Changes,
     join::Join,
     name::{Holder, Name, NameChange},
@@ -134,7 +134,7 @@ pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Change
 /// once all have passed, the change is entered into `state` and `writes`.
 fn judge_change(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) -> Verdict {
     burn_nonce(state, writes, index, changes)?;
-    check_key(state, changes)?;
+    let key = check_key(state, changes)?;
     check_revisions(state, changes)?;
     check_names(state, changes)?;
     let balances = post(state, changes)?;
@@ -149,7 +149,7 @@ fn judge_change(state: &mut State, writes: &mut Writes, index: usize, changes: &
     for tally in &changes.tallies {
         writes.count(changes.tenant, tally);
     }
-    let answer = keep_answer(state, writes, index, changes);
+    let answer = keep_answer(state, writes, index, changes, key);
     writes.accepted.push(index);
     Ok(answer)
 }
@@ -171,16 +171,16 @@ fn burn_nonce(
 }
 
 /// Checks that the idempotency key is not taken. A taken key whose answer is awaited may get that answer
-/// once, for the same payment.
-fn check_key(state: &State, changes: &Changes) -> Result<(), Refusal> {
-    let Some(record) = &changes.idempotency else { return Ok(()) };
-    let kept = state.answers.get(&record.audience.answer_key(changes.tenant, &record.key));
-    let kept = kept.filter(|kept| kept.expires_at > changes.at);
+/// once, for the same payment. Answers the key under which the answer is kept.
+fn check_key(state: &State, changes: &Changes) -> Result<Option<AnswerKey>, Refusal> {
+    let Some(record) = &changes.idempotency else { return Ok(None) };
+    let key = record.audience.answer_key(changes.tenant, &record.key);
+    let kept = state.answers.get(&key).filter(|kept| kept.expires_at > changes.at);
     let brings = matches!(record.answer, KeptAnswer::Brought(_));
     match kept {
-        Some(kept) if brings && kept.awaited && kept.payment_id == record.payment_id => Ok(()),
+        Some(kept) if brings && kept.awaited && kept.payment_id == record.payment_id => Ok(Some(key)),
         Some(_) => Err(Refusal::IdempotencyKeyUsed),
-        None => Ok(()),
+        None => Ok(Some(key)),
     }
 }
 
@@ -292,9 +292,14 @@ fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &C
     }
 }
 
-fn keep_answer(state: &mut State, writes: &mut Writes, index: usize, changes: &Changes) -> Option<Answer> {
-    let record: &IdempotencyRecord = changes.idempotency.as_ref()?;
-    let key = record.audience.answer_key(changes.tenant, &record.key);
+fn keep_answer(
+    state: &mut State,
+    writes: &mut Writes,
+    index: usize,
+    changes: &Changes,
+    key: Option<AnswerKey>,
+) -> Option<Answer> {
+    let (record, key) = changes.idempotency.as_ref().zip(key)?;
     let awaited = state.answers.get(&key).is_some_and(|kept| kept.awaited);
     let answer = match &record.answer {
         KeptAnswer::Given(answer) | KeptAnswer::Brought(answer) => Some(answer.clone()),

@@ -8,7 +8,8 @@ pub trait Entropy: Send + Sync {
 
 /// The characters of RFC 4648 in lower case, in the order of their bytes, so that texts sort as the numbers they write.
 const BASE32: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
-const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Digits, capitals and small letters, in the order of their bytes.
+pub const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// `length` random base-32 characters, 5 bits each.
 pub fn base32(entropy: &dyn Entropy, length: usize) -> String {

@@ -21,7 +21,7 @@ mod wire_names;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
 pub use day::Day;
-pub use entropy::{Entropy, base32, base62};
+pub use entropy::{BASE62, Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
 pub use fields::{Fields, has_control_characters};
 pub use folded::fold;

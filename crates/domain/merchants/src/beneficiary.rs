@@ -24,6 +24,13 @@ wire_names! {
 pub struct Beneficiary {
     /// `ibanAccountId`: 1 to 2147483647, unique over all merchants and environments.
     pub id: i32,
+    /// What was saved under this number.
+    pub details: NewBeneficiary,
+}
+
+/// A beneficiary as the operator wrote it. Its number is given when it is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBeneficiary {
     /// The tenant that owns it.
     pub tenant: Tenant,
     /// How its bank is reached.
@@ -45,31 +52,34 @@ pub struct Beneficiary {
 }
 
 impl Beneficiary {
+    /// The beneficiary as the operator sees it.
+    pub fn shown(&self) -> Value {
+        let details = &self.details;
+        json!({
+            // A decimal text, as payouts name it.
+            "ibanAccountId": self.id.to_string(),
+            "environment": details.tenant.environment(),
+            "kind": details.kind,
+            "iban": details.iban,
+            "swift": details.swift,
+            "beneficiaryName": details.beneficiary_name,
+            "beneficiaryBank": details.beneficiary_bank,
+            "address": details.address,
+            "reference": details.reference,
+            "created_at": details.created_at,
+        })
+    }
+}
+
+impl NewBeneficiary {
     /// The last four characters of the account, by which a person who knows it recognises it.
     pub fn last_four(&self) -> &str {
         let begins = self.iban.char_indices().rev().nth(3).map_or(0, |(at, _)| at);
         &self.iban[begins..]
     }
 
-    /// The beneficiary as the operator sees it.
-    pub fn shown(&self) -> Value {
-        json!({
-            // A decimal text, as payouts name it.
-            "ibanAccountId": self.id.to_string(),
-            "environment": self.tenant.environment(),
-            "kind": self.kind,
-            "iban": self.iban,
-            "swift": self.swift,
-            "beneficiaryName": self.beneficiary_name,
-            "beneficiaryBank": self.beneficiary_bank,
-            "address": self.address,
-            "reference": self.reference,
-            "created_at": self.created_at,
-        })
-    }
-
     /// Reads what an operator wrote. The rules are those of an inline bank beneficiary, but a SEPA one needs
-    /// only account and name. Its number is given when it is saved.
+    /// only account and name.
     pub fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -90,7 +100,6 @@ impl Beneficiary {
         let reference = text(&fields, "reference", MAX_REFERENCE, false, &mut problems);
         let beneficiary = || {
             Some(Self {
-                id: 0,
                 tenant: Tenant::new(merchant, environment?),
                 kind: kind?,
                 iban: iban?,

@@ -25,7 +25,7 @@ mod usual_limits;
 pub use api_key::{ApiKeyRecord, KeyEnvelope, NewApiKey, RateLimits};
 pub use audit::{Actor, AuditRecord};
 pub use bank_identifiers::{judge_iban, judge_swift};
-pub use beneficiary::{Beneficiary, BeneficiaryKind};
+pub use beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary};
 pub use credential::HmacCredential;
 pub use error::DirectoryError;
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};

@@ -16,7 +16,7 @@ use uuid::Builder;
 
 use crate::{
     audit::{Actor, AuditRecord},
-    beneficiary::Beneficiary,
+    beneficiary::{Beneficiary, NewBeneficiary},
     error::DirectoryError,
     merchant::{Merchant, MerchantChange, MerchantPatch, NewMerchant},
     mint::Minter,
@@ -150,12 +150,12 @@ impl Onboarding {
         self.directory.replace_routes(merchant, routes, audit).await
     }
 
-    /// Saves a beneficiary of partner payouts and answers its number.
+    /// Saves a beneficiary of partner payouts.
     pub async fn add_beneficiary(
         &self,
-        beneficiary: Beneficiary,
+        beneficiary: NewBeneficiary,
         actor: Actor,
-    ) -> Result<i32, DirectoryError> {
+    ) -> Result<Beneficiary, DirectoryError> {
         let audit =
             self.audit(self.clock.now(), actor, "beneficiary.add", Some(beneficiary.tenant.merchant()));
         // The number is given by the commit itself, and the whole account has no place in a log.

@@ -8,7 +8,7 @@ use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use crate::{
     api_key::{ApiKeyRecord, KeyEnvelope},
     audit::AuditRecord,
-    beneficiary::{Beneficiary, BeneficiaryKind},
+    beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary},
     credential::HmacCredential,
     error::DirectoryError,
     listing::{AuditFilter, MerchantFilter, Period},
@@ -50,7 +50,7 @@ pub trait CallerBook: Send + Sync {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError>;
+    ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError>;
 
     /// The credential with this identifier, with its merchant: the credential with which a bearer token was
     /// made.
@@ -151,14 +151,14 @@ pub trait Routing: RouteBook {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Saves a beneficiary under the next number that no beneficiary has, and answers that number; `beneficiary.id`
-    /// is ignored. The store adds the number to `audit.after` as `ibanAccountId`. Refused with `NotFound`, or
-    /// with `LimitReached` when the numbers are used up.
+    /// Saves a beneficiary under the next number that no beneficiary has. The store adds the number to
+    /// `audit.after` as `ibanAccountId`. Refused with `NotFound`, or with `LimitReached` when the numbers are
+    /// used up.
     async fn add_beneficiary(
         &self,
-        beneficiary: Beneficiary,
+        beneficiary: NewBeneficiary,
         audit: AuditRecord,
-    ) -> Result<i32, DirectoryError>;
+    ) -> Result<Beneficiary, DirectoryError>;
 
     /// A page of a merchant's beneficiaries of both environments that were saved in a period, newest first,
     /// and the number of all of them.

@@ -100,13 +100,8 @@ impl Facts {
         if let Some(account) = destination.bank() {
             self.plain("field-recipient", &account.beneficiary_name);
         }
-        let number = match destination {
-            Destination::Wallet { value, .. } => Some(value),
-            Destination::Bank { bank, .. } | Destination::Sepa { bank, .. } => {
-                bank.as_ref().map(|bank| &bank.iban)
-            }
-        };
-        if let Some(number) = number {
+        let iban = || destination.bank().map(|account| account.iban.as_str());
+        if let Some(number) = destination.wallet().or_else(iban) {
             self.plain("field-destination", &masked(number));
         }
     }

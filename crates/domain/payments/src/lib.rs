@@ -23,8 +23,9 @@ mod staff;
 mod tests;
 
 pub use alert::{Alert, RaiseAlert};
-pub use bank::entry::{BankEntry, MovementNames, names_a_payment};
+pub use bank::entry::{BankEntry, MovementNames, Side, names_a_payment};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
+pub use bank::transfer::{BankAccount, Debtor, Transfer};
 pub use cancel::CancelPayment;
 pub use consequence::Consequence;
 pub use create::CreatePayment;
@@ -33,7 +34,9 @@ pub use create::methods;
 pub use create::recipient::{FillError, FillRecipient, recipient_members};
 pub use details::account_number::clabe_check_digit;
 pub use details::customer::Customer;
-pub use details::destination::{BankBeneficiary, Destination, WalletScheme};
+pub use details::destination::{
+    BankBeneficiary, BankDestination, BeneficiaryNumber, Destination, SavedAccount, WalletScheme,
+};
 pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{PayIdType, Payout};
@@ -59,7 +62,7 @@ pub use ports::{
 };
 pub use rail::answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Reserved, Submission};
 pub use rail::callback::{CallbackHeaders, NotVerified};
-pub use rail::event::{RailEvent, RailEventKind};
+pub use rail::event::{RailEvent, RailEventKind, provider_reference};
 pub use rail::rails::Rails;
 pub use rail::{IssuedInstructions, Rail};
 pub use rail_events::{Attention, ProcessRailEvent};
@@ -69,7 +72,7 @@ pub use request::invalid::InvalidDraft;
 pub use scheme::{SchemeDecision, SimulateScheme};
 pub use settle::SettlePayment;
 pub use staff::adjust::{AdjustBalance, Adjustment};
-pub use staff::attempt::{AttemptError, StaffAttempt, StaffCall, StaffRequest};
+pub use staff::attempt::{AttemptError, StaffAttempt, StaffCall, StaffRequest, Undecided};
 pub use staff::bank_export::{ExportPayouts, Exported};
 pub use staff::decide_manually::{DecidePayment, DecisionNote};
 pub use staff::recorded::Recorded;

@@ -69,6 +69,18 @@ impl Failure {
     pub const RAIL_FAILED: &str = "RAIL_FAILED";
     /// It failed for a reason that nobody gave.
     pub const FAILED: &str = "FAILED";
+    /// The most characters of a rail's own code.
+    pub const MOST_IN_CODE: usize = 64;
+    /// The most characters of a rail's own words.
+    pub const MOST_IN_MESSAGE: usize = 500;
+
+    /// A failure that a rail reported, with its own code and words if it gave any.
+    pub fn reported(code: Option<String>, message: Option<String>) -> Self {
+        Self {
+            code: code.unwrap_or_else(|| Self::RAIL_FAILED.to_owned()),
+            message: message.unwrap_or_else(|| "the rail reported a failure".to_owned()),
+        }
+    }
 }
 
 wire_names! {

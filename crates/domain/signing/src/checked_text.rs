@@ -2,12 +2,11 @@
 //! CRC-32 of everything before them. A mistyped credential is recognised without the database, and a scanner
 //! can tell a leaked one from any other text.
 
-use quipu_kernel::{Entropy, base62};
+use quipu_kernel::{BASE62, Entropy, base62};
 
 /// 37 characters of 5.95 bits: 220 random bits.
 const RANDOM: usize = 37;
 const CHECK: usize = 6;
-const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// A new text under `prefix`.
 pub(crate) fn generate(prefix: &str, entropy: &dyn Entropy) -> String {

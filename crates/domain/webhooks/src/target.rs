@@ -16,16 +16,23 @@ impl TargetUrl {
         problems: &mut Problems,
     ) -> Option<Self> {
         let text = fields.web_url(name, problems)?;
-        if names_a_user(text) {
-            // Deliveries prove where they come from by their signature; a password would only be kept in the clear.
-            problems.add(&fields.path(name), "must not carry a user name or password");
-            return None;
-        }
-        if environment == Environment::Live && !is_https(text) {
-            problems.add(&fields.path(name), "must be an https URL in the live environment");
+        if let Some(problem) = Self::problem_of(text).or_else(|| Self::problem_in(environment, text)) {
+            problems.add(&fields.path(name), problem);
             return None;
         }
         Some(Self(text.to_owned()))
+    }
+
+    /// What is wrong with a web address as a target in any environment.
+    pub fn problem_of(url: &str) -> Option<&'static str> {
+        // Deliveries prove where they come from by their signature; a password would only be kept in the clear.
+        names_a_user(url).then_some("must not carry a user name or password")
+    }
+
+    /// What is wrong with a web address as a target in this environment alone.
+    pub fn problem_in(environment: Environment, url: &str) -> Option<&'static str> {
+        (environment == Environment::Live && !is_https(url))
+            .then_some("must be an https URL in the live environment")
     }
 
     /// A URL as a store had it, or as a payment's request named it.

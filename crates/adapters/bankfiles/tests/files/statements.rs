@@ -1,6 +1,10 @@
 //! Statements and notifications.
 
-use quipu_bankfiles::{Entry, StatementProblem, read_statement};
+use quipu_bankfiles::{StatementProblem, read_statement};
+use quipu_payments::{
+    BankEntry,
+    Side::{Credit, Debit},
+};
 
 use super::assert_valid;
 
@@ -24,7 +28,7 @@ const STATEMENT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
  <RtrInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>closed account</AddtlInf></RtrInf></TxDtls></NtryDtls></Ntry>
 </Stmt></BkToCstmrStmt></Document>"#;
 
-fn read(file: &str) -> Result<Vec<Entry>, StatementProblem> {
+fn read(file: &str) -> Result<Vec<BankEntry>, StatementProblem> {
     let mut entries = Vec::new();
     read_statement(file.as_bytes(), |entry| entries.push(entry)).map(|()| entries)
 }
@@ -35,15 +39,15 @@ fn a_statement_gives_its_booked_movements_one_by_one() {
     let entries = read(STATEMENT).expect("a statement");
     let told: Vec<_> = entries
         .iter()
-        .map(|entry| (entry.reference.as_str(), entry.is_credit, entry.is_return, entry.amount.get()))
+        .map(|entry| (entry.reference.as_str(), entry.side, entry.is_return, entry.amount.get()))
         .collect();
     assert_eq!(
         told,
         [
-            ("R1", true, false, 100_000),
-            ("R2", false, false, 1_000),
-            ("R2", false, false, 2_000),
-            ("R3", true, true, 2_000),
+            ("R1", Credit, false, 100_000),
+            ("R2", Debit, false, 1_000),
+            ("R2", Debit, false, 2_000),
+            ("R3", Credit, true, 2_000),
         ]
     );
     assert!(entries.iter().all(|entry| entry.account == "646180157000000004" && entry.statement == 1));
@@ -154,13 +158,13 @@ fn a_single_detail_that_contradicts_its_entry_does_not_count() {
     );
     assert_ne!(quoted, STATEMENT);
     let entry = &read(&quoted).expect("a statement")[0];
-    assert_eq!((entry.amount.get(), entry.is_credit), (99_000, false));
+    assert_eq!((entry.amount.get(), entry.side), (99_000, Debit));
     assert!(entry.texts.iter().any(|text| text.starts_with("pay_")), "its texts count: {:?}", entry.texts);
     // The other way round, and as a return.
     let (head, last) = STATEMENT.rsplit_once("<CdtDbtInd>CRDT</CdtDbtInd>").expect("an indicator");
     let quoted = format!("{head}<CdtDbtInd>DBIT</CdtDbtInd>{last}");
     let entry = &read(&quoted).expect("a statement")[3];
-    assert_eq!((entry.amount.get(), entry.is_credit, entry.is_return), (2_000, true, true));
+    assert_eq!((entry.amount.get(), entry.side, entry.is_return), (2_000, Credit, true));
 }
 
 #[test]

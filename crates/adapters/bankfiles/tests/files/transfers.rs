@@ -1,7 +1,8 @@
 //! Files of transfers.
 
-use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+use quipu_bankfiles::{Transfers, account_misfit, transfer_misfit, write_transfers};
 use quipu_kernel::{Amount, Currency, Timestamp};
+use quipu_payments::{BankAccount, Debtor, Transfer};
 
 use super::assert_valid;
 
@@ -103,7 +104,7 @@ fn an_account_is_named_whole_or_not_at_all() {
         by_proxy(&"a".repeat(2_049)),
         BankAccount::default(),
     ] {
-        assert!(account.misfit().is_some(), "{account:?}");
+        assert!(account_misfit(&account).is_some(), "{account:?}");
         let contents = Transfers {
             message_id: "exp_1763683200000_abcdefgh",
             created_at: Timestamp::from_millis(1_763_683_200_123),
@@ -136,6 +137,6 @@ fn the_recipients_tax_identifier_and_type_of_account_are_written_whole_or_not_at
     for (tax_id, account_type) in
         [("20-1\u{7}", "1"), ("1", &longest.replace('1', "11")), (&"1".repeat(36), "1")]
     {
-        assert!(to(tax_id, account_type).misfit().is_some(), "{tax_id} {account_type}");
+        assert!(transfer_misfit(&to(tax_id, account_type)).is_some(), "{tax_id} {account_type}");
     }
 }

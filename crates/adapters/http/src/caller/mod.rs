@@ -63,7 +63,7 @@ async fn permit_lookup(
     credential: &str,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    match state.lookups.asked(&address_of(state, request), credential, now) {
+    match state.lookups.asked(|| address_of(state, request), credential, now) {
         Asked::Freely => Ok(()),
         Asked::Distrusted => {
             let verdict = charge_address(state, request, quipu_merchants::BudgetKind::Lookups).await;

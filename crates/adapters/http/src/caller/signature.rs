@@ -29,7 +29,7 @@ pub(crate) struct Signed {
 /// What a signed request claims, and the credentials that may have signed it.
 pub(crate) struct Claimed<'a> {
     claim: SignatureClaim<'a>,
-    credentials: Arc<[KeyEnvelope<HmacCredential>]>,
+    credentials: Arc<[Arc<KeyEnvelope<HmacCredential>>]>,
 }
 
 /// Reads the claim in the headers. Most mistakes show in them and in what is known of the merchant, so these
@@ -91,7 +91,7 @@ pub(crate) fn authenticate(
         let secret = secret.map_err(|problem| ApiError::internal("opening an HMAC secret", &problem))?;
         if signed.verify(&secret).is_ok() {
             state.lookups.found(&[known_as(claim.merchant())]);
-            let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone())));
+            let caller = Caller::new(Authority::Credential(Arc::clone(envelope)));
             let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
             return Ok(Signed { caller, nonce });
         }

@@ -9,7 +9,6 @@ use super::{existing_merchant, keyed_decision::KeyedDecision};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    kept_answer,
 };
 
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
@@ -17,19 +16,20 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let merchant = existing_merchant(&call).await?.id;
     // The body says which environment it is; staff's keys are the same for both.
     let tenant = Tenant::new(merchant, Environment::Live);
-    let keyed = match KeyedDecision::begin(&call, &staff, tenant, StaffCall::Adjust(merchant)).await? {
-        Ok(keyed) => keyed,
-        Err(repeated) => return kept_answer::send(repeated),
-    };
-    let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
-    let (tenant, currency, amount) = (adjustment.tenant(), adjustment.currency(), adjustment.amount());
-    let actor = keyed.action.actor.clone();
-    let audit =
-        call.state.onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), actor);
-    let data = shown(&call, &adjustment, &audit);
-    let recorded = (audit, keyed.keeps(&data));
-    let adjusted = call.state.services.adjust.run(&adjustment, recorded).await;
-    keyed.end(adjusted.map(|()| data)).await
+    let keyed = KeyedDecision::of(&call, &staff, tenant, StaffCall::Adjust(merchant)).await?;
+    keyed
+        .run(async || {
+            let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
+            let (tenant, currency, amount) =
+                (adjustment.tenant(), adjustment.currency(), adjustment.amount());
+            let (onboarding, actor) = (&call.state.onboarding, keyed.action.actor.clone());
+            let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), actor);
+            let data = shown(&call, &adjustment, &audit);
+            let recorded = (audit, keyed.keeps(&data));
+            call.state.services.adjust.run(&adjustment, recorded).await?;
+            Ok(data)
+        })
+        .await
 }
 
 fn shown(call: &Call, adjustment: &Adjustment, audit: &AuditRecord) -> Value {

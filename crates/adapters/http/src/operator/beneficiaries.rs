@@ -1,7 +1,7 @@
 //! Saved beneficiaries of partner payouts.
 
 use quipu_kernel::Problems;
-use quipu_merchants::Beneficiary;
+use quipu_merchants::{Beneficiary, NewBeneficiary};
 
 use super::{checked, existing_merchant};
 use crate::{
@@ -13,9 +13,8 @@ use crate::{
 /// `POST /operator/v1/merchants/{id}/beneficiaries`
 pub(crate) async fn add(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
-    let mut beneficiary = Beneficiary::parse(merchant, &call.json().await?, call.now)?;
-    beneficiary.id = call.state.onboarding.add_beneficiary(beneficiary.clone(), staff.actor()).await?;
-    envelope::one(beneficiary.shown())
+    let beneficiary = NewBeneficiary::parse(merchant, &call.json().await?, call.now)?;
+    envelope::one(call.state.onboarding.add_beneficiary(beneficiary, staff.actor()).await?.shown())
 }
 
 /// `GET /operator/v1/merchants/{id}/beneficiaries`

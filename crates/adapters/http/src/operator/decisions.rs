@@ -6,7 +6,6 @@ use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    kept_answer,
 };
 
 /// `POST /operator/v1/payments/{payment_id}/submit`
@@ -32,17 +31,17 @@ pub(crate) async fn give_back(call: Call, staff: AuthenticatedOperator) -> Outco
 async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecision) -> Outcome {
     let payment = found(&call).await?;
     let what = StaffCall::Decide(decision, payment.id());
-    let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
-        Ok(keyed) => keyed,
-        Err(repeated) => return kept_answer::send(repeated),
-    };
-    let note = DecisionNote::parse(&call.optional_json().await?)?;
-    let decided = {
-        let record = |before: &_, after: &_| {
-            let audit = keyed.action.decided(decision, &note, before, after);
-            (audit, keyed.keeps(&operator_record(after)))
-        };
-        call.state.services.decide.run(payment.id(), decision, note.reason.as_deref(), &record).await
-    };
-    keyed.end(decided.map(|payment| operator_record(&payment))).await
+    let keyed = KeyedDecision::of(&call, &staff, payment.terms().tenant, what).await?;
+    keyed
+        .run(async || {
+            let note = DecisionNote::parse(&call.optional_json().await?)?;
+            let record = |before: &_, after: &_| {
+                let audit = keyed.action.decided(decision, &note, before, after);
+                (audit, keyed.keeps(&operator_record(after)))
+            };
+            let reason = note.reason.as_deref();
+            let decided = call.state.services.decide.run(payment.id(), decision, reason, &record).await?;
+            Ok(operator_record(&decided))
+        })
+        .await
 }

@@ -1,14 +1,14 @@
-//! The common part of all decisions of a person: each is made once under its key, and its answer is kept in
-//! its own commit.
+//! The common part of all decisions of a person: under an `Idempotency-Key` each is made once, and its answer is
+//! kept in its own commit. These keys are separate from the merchant's.
+
+use std::sync::Arc;
 
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::Tenant;
-use quipu_payments::{
-    AdjustError, Answered, AttemptError, DecideError, StaffAction, StaffAttempt, StaffCall,
-};
+use quipu_payments::{Answered, AttemptError, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided};
+use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
-use super::keyed_call;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -16,83 +16,65 @@ use crate::{
     kept_answer,
 };
 
-/// A decision in progress: who makes it, and under which key.
+/// A decision: who makes it, and the attempt under its key, if it has one.
 pub(super) struct KeyedDecision<'a> {
     pub(super) action: StaffAction<'a>,
-    keyed: Option<StaffAttempt>,
+    attempt: Option<StaffAttempt>,
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// Begins a decision about `tenant`. The inner `Err` is the answer of an earlier attempt under this key. A
-    /// used key with another body is refused even if that body is invalid.
-    pub(super) async fn begin(
+    /// The decision about `tenant` that `call` asks for. Its method, path and body are what a repeat is compared
+    /// with.
+    pub(super) async fn of(
         call: &'a Call,
         staff: &AuthenticatedOperator,
         tenant: Tenant,
         what: StaffCall<'_>,
-    ) -> Result<Result<Self, Answered>, ApiError> {
-        let entropy = call.state.services.entropy.as_ref();
-        let action = StaffAction { entropy, at: call.now, actor: staff.actor() };
+    ) -> Result<Self, ApiError> {
+        let services = &call.state.services;
+        let action = StaffAction { entropy: services.entropy.as_ref(), at: call.now, actor: staff.actor() };
         let Some(key) = kept_answer::idempotency_key(call)? else {
-            return Ok(Ok(Self { action, keyed: None }));
+            return Ok(Self { action, attempt: None });
         };
-        let keyed = keyed_call::attempt(call, tenant, what, &key).await?;
-        match keyed.repeat().await? {
-            Some(repeated) => Ok(Err(repeated)),
-            None => Ok(Ok(Self { action, keyed: Some(keyed) })),
-        }
+        let (method, path) = (call.request.method(), call.request.path());
+        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
+        let request_hash = sha256_hex(&asked);
+        let request = StaffRequest { tenant, call: what, key: &key, request_hash, at: call.now };
+        let (reads, commit) = (Arc::clone(&services.payments), Arc::clone(&services.commit));
+        Ok(Self { action, attempt: Some(StaffAttempt::new(reads, commit, request)) })
     }
 
     /// The record that keeps the answer with this data in the decision's commit.
     pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
-        self.keyed.as_ref().map(|keyed| keyed.record(answer(data)))
+        self.attempt.as_ref().map(|attempt| attempt.record(answer(data)))
     }
 
-    /// Answers with the outcome. A refusal because of the state of a payment or balance is kept too.
-    pub(super) async fn end(self, decided: Result<Value, impl Into<Undecided>>) -> Outcome {
-        match (decided.map_err(Into::into), self.keyed) {
-            (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),
-            (Err(Undecided::KeyUsed), Some(keyed)) => kept_answer::send(keyed.answer_of_the_winner().await?),
-            (Err(Undecided::KeyUsed), None) => Err(AttemptError::InUse.into()),
-            (Err(Undecided::Refused(error)), Some(keyed)) => {
-                kept_answer::send(keyed.keep(error.to_answer(self.action.at)).await?)
-            }
-            (Err(Undecided::Refused(error) | Undecided::Failed(error)), _) => Err(error),
-        }
-    }
-}
-
-/// Why a decision was not carried out.
-pub(super) enum Undecided {
-    /// Another attempt used the key meanwhile.
-    KeyUsed,
-    /// The state of a payment or balance does not allow it.
-    Refused(ApiError),
-    /// Any other error; a repeat does not get the same answer.
-    Failed(ApiError),
-}
-
-impl From<DecideError> for Undecided {
-    fn from(error: DecideError) -> Self {
-        match error {
-            DecideError::IdempotencyKeyUsed => Self::KeyUsed,
-            DecideError::NotAllowed(_)
-            | DecideError::ExceedsPayment(_)
-            | DecideError::InsufficientBalance
-            | DecideError::OutOfRange => Self::Refused(error.into()),
-            DecideError::PaymentNotFound | DecideError::ReceiptNotFound | DecideError::Store(_) => {
-                Self::Failed(error.into())
-            }
-        }
+    /// Makes the decision, unless it was made under this key, and answers with its data. `decide` reads the body
+    /// too: a used key with another body is refused even if that body is invalid.
+    pub(super) async fn run(
+        &self,
+        decide: impl AsyncFnOnce() -> Result<Value, Undecided<ApiError>>,
+    ) -> Outcome {
+        let decide = async || Ok(answer(&decide().await?));
+        let kept = |error: &ApiError| Some(error.to_answer(self.action.at));
+        kept_answer::send(match &self.attempt {
+            Some(attempt) => attempt.run(kept, decide).await?,
+            None => Answered { answer: decide().await?, replayed: false },
+        })
     }
 }
 
-impl From<AdjustError> for Undecided {
-    fn from(error: AdjustError) -> Self {
-        match error {
-            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
-            AdjustError::InsufficientBalance | AdjustError::OutOfRange => Self::Refused(error.into()),
-            AdjustError::Store(_) => Self::Failed(error.into()),
+impl From<ApiError> for Undecided<ApiError> {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Undecided<Self>> for ApiError {
+    fn from(undecided: Undecided<Self>) -> Self {
+        match undecided {
+            Undecided::KeyUsed => AttemptError::InUse.into(),
+            Undecided::Refused(error) | Undecided::Failed(error) => error,
         }
     }
 }

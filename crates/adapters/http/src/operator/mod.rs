@@ -8,7 +8,6 @@ pub(crate) mod audit;
 pub(crate) mod beneficiaries;
 pub(crate) mod credentials;
 pub(crate) mod decisions;
-mod keyed_call;
 mod keyed_decision;
 pub(crate) mod ledger;
 pub(crate) mod merchants;

@@ -11,7 +11,6 @@ use crate::{
     envelope,
     error::ApiError,
     error_code::ErrorCode,
-    kept_answer,
 };
 
 /// `GET /operator/v1/receipts`, newest first.
@@ -40,18 +39,17 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
     let receipt = receipt.ok_or_else(missing)?;
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
     let what = StaffCall::Resolve(&receipt.receipt_id);
-    let keyed = match KeyedDecision::begin(&call, &staff, tenant, what).await? {
-        Ok(keyed) => keyed,
-        Err(repeated) => return kept_answer::send(repeated),
-    };
-    let action = wanted(&call.json().await?)?;
-    let decided = {
-        let record = |before: &_, after: &_| {
-            (keyed.action.resolved(before, after), keyed.keeps(&operator_receipt(after)))
-        };
-        call.state.services.resolve.run(&receipt.receipt_id, action, &record).await
-    };
-    keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
+    let keyed = KeyedDecision::of(&call, &staff, tenant, what).await?;
+    keyed
+        .run(async || {
+            let action = wanted(&call.json().await?)?;
+            let record = |before: &_, after: &_| {
+                (keyed.action.resolved(before, after), keyed.keeps(&operator_receipt(after)))
+            };
+            let resolved = call.state.services.resolve.run(&receipt.receipt_id, action, &record).await?;
+            Ok(operator_receipt(&resolved))
+        })
+        .await
 }
 
 fn wanted(body: &Value) -> Result<Resolution, ApiError> {

@@ -8,25 +8,24 @@ use super::{checked, keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
-    envelope, kept_answer,
+    envelope,
 };
 
 /// `POST /operator/v1/payments/{payment_id}/refunds`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
     let what = StaffCall::Refund(payment.id());
-    let keyed = match KeyedDecision::begin(&call, &staff, payment.terms().tenant, what).await? {
-        Ok(keyed) => keyed,
-        Err(repeated) => return kept_answer::send(repeated),
-    };
-    let order = RefundOrder::parse(&call.json().await?)?;
-    let decided = {
-        let record = |before: &_, after: &_, refund: &_| {
-            (keyed.action.refunded(before, after, refund), keyed.keeps(&shown(after, refund)))
-        };
-        call.state.services.refund.run(payment.id(), &order, &record).await
-    };
-    keyed.end(decided.map(|(payment, refund)| shown(&payment, &refund))).await
+    let keyed = KeyedDecision::of(&call, &staff, payment.terms().tenant, what).await?;
+    keyed
+        .run(async || {
+            let order = RefundOrder::parse(&call.json().await?)?;
+            let record = |before: &_, after: &_, refund: &_| {
+                (keyed.action.refunded(before, after, refund), keyed.keeps(&shown(after, refund)))
+            };
+            let (payment, refund) = call.state.services.refund.run(payment.id(), &order, &record).await?;
+            Ok(shown(&payment, &refund))
+        })
+        .await
 }
 
 /// `GET /operator/v1/payments/{payment_id}/refunds`, oldest first.

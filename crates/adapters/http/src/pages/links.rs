@@ -28,36 +28,38 @@ impl<'a> ShownPayment<'a> {
     }
 }
 
-/// Adds the page's address to the answer of a creation, first or repeated. The address is derived from the
-/// payment alone, so a repeat is the same byte for byte.
-pub(crate) fn with_page(mut answer: Answer, environment: Environment, links: &PageLinks) -> Answer {
-    if let Some(url) = created(&answer).and_then(|(kind, id)| links.url(kind, environment, &id))
-        && answer.body.ends_with('}')
-    {
+/// The payment that an answer to a creation tells of.
+#[derive(Deserialize)]
+pub(crate) struct Created<'a> {
+    transaction_id: &'a str,
+    /// A refusal has none.
+    #[serde(rename = "type")]
+    kind: Option<PaymentType>,
+}
+
+impl<'a> Created<'a> {
+    pub(crate) fn of(answer: &'a Answer) -> Option<Self> {
+        serde_json::from_str(&answer.body).ok()
+    }
+
+    pub(crate) fn id(&self) -> Option<PaymentId> {
+        self.transaction_id.parse().ok()
+    }
+
+    /// The address of its page, derived from the payment alone, so that a repeat is the same byte for byte.
+    pub(crate) fn page(&self, environment: Environment, links: &PageLinks) -> Option<Secret> {
+        links.url(self.kind?, environment, &self.id()?)
+    }
+}
+
+/// Adds the page's address, if there is one, to the answer of a creation, first or repeated.
+pub(crate) fn with_page(mut answer: Answer, page: Option<Secret>) -> Answer {
+    if let Some(page) = page.filter(|_| answer.body.ends_with('}')) {
+        let text = serde_json::to_string(page.expose()).unwrap_or_default();
         answer.body.pop();
-        answer.body.push_str(&member(&url));
+        answer.body.extend([",\"payment_page_url\":", &text, "}"]);
     }
     answer
-}
-
-/// The members of an answer from which the address is derived.
-#[derive(Deserialize)]
-struct Created<'a> {
-    transaction_id: &'a str,
-    #[serde(rename = "type")]
-    kind: PaymentType,
-}
-
-fn created(answer: &Answer) -> Option<(PaymentType, PaymentId)> {
-    // Most payments have no page, and their answers are not parsed.
-    let may_have = answer.status == 200 && answer.body.contains("_pp\"");
-    let created: Created<'_> = may_have.then(|| serde_json::from_str(&answer.body).ok()).flatten()?;
-    Some((created.kind, created.transaction_id.parse().ok()?))
-}
-
-fn member(url: &Secret) -> String {
-    let text = serde_json::to_string(url.expose()).unwrap_or_default();
-    format!(",\"payment_page_url\":{text}}}")
 }
 
 #[cfg(test)]
@@ -67,23 +69,21 @@ mod tests {
 
     use super::*;
 
-    fn answered(body: &str) -> (Answer, PageLinks) {
-        let links = PageLinks::new(PageKey::generate(&SystemEntropy), "https://pay.example");
-        (Answer { status: 200, body: body.to_owned() }, links)
-    }
-
     #[test]
     fn a_hosted_payments_answer_ends_with_its_page_and_another_stays_as_it_is() {
         let id = "pay_1763683200000_abcdefghjkmn";
         let hosted = format!(r#"{{"success":true,"transaction_id":"{id}","type":"deposit_pp"}}"#);
-        let (answer, links) = answered(&hosted);
-        let sent = with_page(answer.clone(), Environment::Test, &links);
-        let url = serde_json::from_str::<Value>(&sent.body).expect("JSON")["payment_page_url"].clone();
+        let links = PageLinks::new(PageKey::generate(&SystemEntropy), "https://pay.example");
+        let sent = |body: &str| {
+            let answer = Answer { status: 200, body: body.to_owned() };
+            let page = Created::of(&answer).and_then(|created| created.page(Environment::Test, &links));
+            with_page(answer, page).body
+        };
+        let url = serde_json::from_str::<Value>(&sent(&hosted)).expect("JSON")["payment_page_url"].clone();
         assert!(url.as_str().is_some_and(|url| url.starts_with("https://pay.example/payment-pages/")));
-        assert_eq!(sent, with_page(answer, Environment::Test, &links));
+        assert_eq!(sent(&hosted), sent(&hosted));
         for body in [hosted.replace("_pp", ""), format!(r#"{{"note":"x_pp\"","transaction_id":"{id}"}}"#)] {
-            let (answer, links) = answered(&body);
-            assert_eq!(with_page(answer, Environment::Test, &links).body, body);
+            assert_eq!(sent(&body), body);
         }
     }
 }

@@ -5,16 +5,12 @@ use quipu_kernel::{Amount, Currency, Environment, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method, ReturnUrls};
 use quipu_payments::{
     Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
-    RedirectScheme, Submission,
+    RedirectScheme, Submission, provider_reference,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::client::Reply;
-
-/// The most characters of a provider's code; longer text is cut off.
-const MOST_IN_CODE: usize = 64;
-const MOST_IN_MESSAGE: usize = 500;
 
 /// The body of `POST {rail}/instructions` and `POST {rail}/payouts`.
 #[derive(Serialize)]
@@ -135,9 +131,9 @@ pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> O
 pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
     let answer: PayoutAnswer = definite(reply)?;
     match answer.status.as_str() {
-        "accepted" if reply.status.is_success() => {
-            Some(Submission::Accepted { provider_reference: short(answer.provider_reference) })
-        }
+        "accepted" if reply.status.is_success() => Some(Submission::Accepted {
+            provider_reference: answer.provider_reference.as_deref().and_then(provider_reference),
+        }),
         "rejected" => Some(Submission::Rejected(rejection(answer.code, answer.message))),
         _ => None,
     }
@@ -154,13 +150,12 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
         "completed" => Some(RailStatus::Completed(Arrival {
             amount: Amount::new(answer.amount?).ok()?,
             currency: answer.currency?,
-            provider_reference: short(answer.provider_reference),
+            provider_reference: answer.provider_reference.as_deref().and_then(provider_reference),
         })),
-        "failed" => Some(RailStatus::Failed(Failure {
-            code: clipped(answer.code, MOST_IN_CODE).unwrap_or_else(|| Failure::RAIL_FAILED.to_owned()),
-            message: clipped(answer.message, MOST_IN_MESSAGE)
-                .unwrap_or_else(|| "the rail reported a failure".to_owned()),
-        })),
+        "failed" => Some(RailStatus::Failed(Failure::reported(
+            clipped(answer.code, Failure::MOST_IN_CODE),
+            clipped(answer.message, Failure::MOST_IN_MESSAGE),
+        ))),
         "unknown" => Some(RailStatus::NotFound),
         _ => None,
     }
@@ -198,17 +193,13 @@ fn definite<T: for<'de> Deserialize<'de>>(reply: &Reply) -> Option<T> {
 }
 
 fn rejection(code: Option<String>, message: Option<String>) -> Failure {
-    let message =
-        clipped(message, MOST_IN_MESSAGE).unwrap_or_else(|| "the rail refused the payment".to_owned());
-    let message = match clipped(code, MOST_IN_CODE) {
+    let message = clipped(message, Failure::MOST_IN_MESSAGE)
+        .unwrap_or_else(|| "the rail refused the payment".to_owned());
+    let message = match clipped(code, Failure::MOST_IN_CODE) {
         Some(code) => format!("{code}: {message}"),
         None => message,
     };
     Failure { code: Failure::RAIL_REJECTED.to_owned(), message }
-}
-
-fn short(text: Option<String>) -> Option<String> {
-    clipped(text, 140)
 }
 
 /// Instructions with each of their texts as it may be shown to a payer. None is cut short: half an account number or

@@ -3,7 +3,7 @@
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable, dsl::max};
 use diesel_async::SimpleAsyncConnection as _;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, Period};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary, Period};
 
 use super::merchants;
 use crate::{
@@ -34,26 +34,25 @@ struct BeneficiaryRow {
 }
 
 impl BeneficiaryRow {
-    fn of(id: i32, saved: Beneficiary) -> Self {
+    fn of(id: i32, details: NewBeneficiary) -> Self {
         Self {
-            merchant_id: saved.tenant.merchant().0,
-            environment: saved.tenant.environment().as_str().to_owned(),
+            merchant_id: details.tenant.merchant().0,
+            environment: details.tenant.environment().as_str().to_owned(),
             id,
-            kind: saved.kind.as_str().to_owned(),
-            iban: saved.iban,
-            swift: saved.swift,
-            beneficiary_name: saved.beneficiary_name,
-            beneficiary_bank: saved.beneficiary_bank,
-            address: saved.address,
-            reference: saved.reference,
-            created_at: saved.created_at.millis(),
+            kind: details.kind.as_str().to_owned(),
+            iban: details.iban,
+            swift: details.swift,
+            beneficiary_name: details.beneficiary_name,
+            beneficiary_bank: details.beneficiary_bank,
+            address: details.address,
+            reference: details.reference,
+            created_at: details.created_at.millis(),
         }
     }
 
     fn into_beneficiary(self) -> Result<Beneficiary, Fault> {
         let environment = parsed("an environment", &self.environment)?;
-        Ok(Beneficiary {
-            id: self.id,
+        let details = NewBeneficiary {
             tenant: Tenant::new(MerchantId(self.merchant_id), environment),
             kind: parsed("a kind of beneficiary", &self.kind)?,
             iban: self.iban,
@@ -63,14 +62,18 @@ impl BeneficiaryRow {
             address: self.address,
             reference: self.reference,
             created_at: Timestamp::from_millis(self.created_at),
-        })
+        };
+        Ok(Beneficiary { id: self.id, details })
     }
 }
 
 /// Saves a beneficiary under the next free number of all tenants, so that the number of another tenant's
 /// beneficiary finds nothing.
-pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, Refused<DirectoryError>> {
-    merchants::lock(conn, saved.tenant.merchant()).await?;
+pub(super) async fn add(
+    conn: &mut Connection,
+    details: NewBeneficiary,
+) -> Result<Beneficiary, Refused<DirectoryError>> {
+    merchants::lock(conn, details.tenant.merchant()).await?;
     if let Connection::Postgres(conn) = conn {
         // Two that come at once would take the same.
         let alone = "LOCK TABLE beneficiaries IN SHARE ROW EXCLUSIVE MODE";
@@ -80,9 +83,9 @@ pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32
     let last = first!(conn, Option<i32>, query)?.flatten().unwrap_or(0);
     let id =
         last.checked_add(1).ok_or(Refused::Rule(DirectoryError::LimitReached("all numbers are used up")))?;
-    let row = BeneficiaryRow::of(id, saved);
+    let row = BeneficiaryRow::of(id, details.clone());
     execute!(conn, diesel::insert_into(beneficiaries::table).values(&row))?;
-    Ok(id)
+    Ok(Beneficiary { id, details })
 }
 
 /// A page of the beneficiaries that were saved in a period, newest first, and the number of all of them.

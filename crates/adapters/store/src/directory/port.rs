@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, CallerBook, DirectoryError,
-    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, Operator, Period,
-    Route, RouteBook, Routing, Staff,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, NewBeneficiary,
+    Operator, Period, Route, RouteBook, Routing, Staff,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -138,14 +138,14 @@ impl CallerBook for Store {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError> {
+    ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.credentials.get(&merchant) {
             return Ok(known);
         }
         let mark = cache.mark();
         let found = self.ask(query!(|conn| credentials::of_merchant(conn, merchant).await)).await?;
-        let found: Arc<[_]> = found.into();
+        let found: Arc<[_]> = found.into_iter().map(Arc::new).collect();
         cache.keep(&cache.credentials, mark, merchant, Arc::clone(&found));
         Ok(found)
     }
@@ -319,15 +319,15 @@ impl Routing for Store {
 
     async fn add_beneficiary(
         &self,
-        beneficiary: Beneficiary,
+        beneficiary: NewBeneficiary,
         audit: AuditRecord,
-    ) -> Result<i32, DirectoryError> {
+    ) -> Result<Beneficiary, DirectoryError> {
         let write = self.write(
             Some(beneficiary.tenant.merchant()),
             query!(|conn| {
-                let id = beneficiaries::add(conn, beneficiary).await?;
-                audit::write(conn, &audit.with("ibanAccountId", id.to_string())).await?;
-                Ok(id)
+                let saved = beneficiaries::add(conn, beneficiary).await?;
+                audit::write(conn, &audit.with("ibanAccountId", saved.id.to_string())).await?;
+                Ok(saved)
             }),
         );
         write.await

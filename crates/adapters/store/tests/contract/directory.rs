@@ -6,8 +6,8 @@ use futures_util::future::{join, join_all};
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
     Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
-    HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Period, RateLimits, ReturnUrls,
-    Route, Scope,
+    HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, NewBeneficiary, Period,
+    RateLimits, ReturnUrls, Route, Scope,
 };
 use serde_json::{Value, json};
 
@@ -281,8 +281,7 @@ async fn the_newest_line_tells_of_the_last_change(fixture: Fixture) {
 
 async fn a_number_names_one_beneficiary_of_one_tenant(fixture: Fixture) {
     let store = opened(&fixture).await;
-    let saved = |environment, kind| Beneficiary {
-        id: 0,
+    let saved = |environment, kind| NewBeneficiary {
         tenant: Tenant::new(MerchantId(1), environment),
         kind,
         iban: "GE29NB0000000101904917".to_owned(),
@@ -297,17 +296,17 @@ async fn a_number_names_one_beneficiary_of_one_tenant(fixture: Fixture) {
         |environment, kind| store.add_beneficiary(saved(environment, kind), audit("beneficiary.create"));
     let all = [(); 5].map(|()| add(Environment::Test, BeneficiaryKind::Bank));
     let mut numbers: Vec<i32> =
-        join_all(all).await.into_iter().map(|number| number.expect("saved")).collect();
+        join_all(all).await.into_iter().map(|number| number.expect("saved").id).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5]);
     let told = lines(&store, "beneficiary.create").await;
     for number in ["1", "2", "3", "4", "5"] {
         assert!(told.contains(&json!({"name": "after", "ibanAccountId": number})), "{told:?}");
     }
-    assert_eq!(add(Environment::Live, BeneficiaryKind::Sepa).await.expect("saved"), 6);
+    assert_eq!(add(Environment::Live, BeneficiaryKind::Sepa).await.expect("saved").id, 6);
     let live = Tenant::new(MerchantId(1), Environment::Live);
     let found = store.beneficiary(live, BeneficiaryKind::Sepa, 6).await.expect("read");
-    assert_eq!(found, Some(Beneficiary { id: 6, ..saved(Environment::Live, BeneficiaryKind::Sepa) }));
+    assert_eq!(found, Some(Beneficiary { id: 6, details: saved(Environment::Live, BeneficiaryKind::Sepa) }));
     for (tenant, kind) in [(live, BeneficiaryKind::Bank), (tenant(1), BeneficiaryKind::Sepa)] {
         assert_eq!(store.beneficiary(tenant, kind, 6).await.expect("read"), None);
     }

@@ -37,10 +37,11 @@ impl CallerBook for MemoryDirectory {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError> {
+    ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError> {
         let rows = self.rows();
         let own = rows.credentials.iter().filter(|it| it.tenant.merchant() == merchant);
-        let mut own: Vec<_> = own.filter_map(|it| rows.envelope(it.clone(), it.tenant)).collect();
+        let mut own: Vec<_> =
+            own.filter_map(|it| rows.envelope(it.clone(), it.tenant)).map(Arc::new).collect();
         own.sort_by_key(|it| Reverse((it.key.created_at, it.key.credential_id.clone())));
         Ok(own.into())
     }

@@ -8,7 +8,7 @@ use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use super::{MemoryDirectory, cut, revoke};
 use crate::{
     audit::AuditRecord,
-    beneficiary::{Beneficiary, BeneficiaryKind},
+    beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary},
     error::DirectoryError,
     listing::{AuditFilter, Period},
     operator::{Operator, Role},
@@ -29,8 +29,8 @@ impl RouteBook for MemoryDirectory {
         id: i32,
     ) -> Result<Option<Beneficiary>, StoreError> {
         let rows = self.rows();
-        let mut saved = rows.beneficiaries.iter();
-        Ok(saved.find(|it| it.tenant == tenant && it.kind == kind && it.id == id).cloned())
+        let mut all = rows.beneficiaries.iter();
+        Ok(all.find(|it| it.details.tenant == tenant && it.details.kind == kind && it.id == id).cloned())
     }
 }
 
@@ -54,16 +54,17 @@ impl Routing for MemoryDirectory {
 
     async fn add_beneficiary(
         &self,
-        beneficiary: Beneficiary,
+        details: NewBeneficiary,
         audit: AuditRecord,
-    ) -> Result<i32, DirectoryError> {
+    ) -> Result<Beneficiary, DirectoryError> {
         let mut rows = self.rows();
-        rows.merchant(beneficiary.tenant.merchant())?;
+        rows.merchant(details.tenant.merchant())?;
         let last = rows.beneficiaries.iter().map(|it| it.id).max().unwrap_or(0);
         let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
-        rows.beneficiaries.push(Beneficiary { id, ..beneficiary });
+        let beneficiary = Beneficiary { id, details };
+        rows.beneficiaries.push(beneficiary.clone());
         rows.audit.push(audit.with("ibanAccountId", id.to_string()));
-        Ok(id)
+        Ok(beneficiary)
     }
 
     async fn beneficiaries(
@@ -73,9 +74,10 @@ impl Routing for MemoryDirectory {
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreError> {
         let rows = self.rows();
-        let saved = rows.beneficiaries.iter();
-        let wanted = saved.filter(|it| it.tenant.merchant() == merchant && created.contains(it.created_at));
-        Ok(cut(wanted, page, |it| (it.created_at, it.tenant.environment().as_str(), it.id)))
+        let wanted = rows.beneficiaries.iter().filter(|Beneficiary { details, .. }| {
+            details.tenant.merchant() == merchant && created.contains(details.created_at)
+        });
+        Ok(cut(wanted, page, |it| (it.details.created_at, it.details.tenant.environment().as_str(), it.id)))
     }
 }
 

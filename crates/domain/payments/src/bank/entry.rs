@@ -13,29 +13,40 @@ use crate::{
     rail::event::{RailEvent, RailEventKind, provider_reference},
 };
 
-/// A booked movement on an account.
+/// Which way money moved on an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// It came in.
+    Credit,
+    /// It went out.
+    Debit,
+}
+
+/// A booked movement on an account, as the bank reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BankEntry {
-    /// The number of the statement in the file.
+    /// The number of the statement in the file, from 1.
     pub statement: usize,
     /// The number of the account.
     pub account: String,
-    /// The bank's own reference, the same in every file that contains this movement. Other movements may have
-    /// it too.
+    /// The bank's own reference. It is the same in every file that contains this movement, but other
+    /// movements may have it too: the transfers of one batch, a fee, a return. If the bank gives none, a text
+    /// made from the statement's identifier, the position in it, the day and the text takes its place.
     pub reference: String,
-    /// Whether money came in.
-    pub is_credit: bool,
-    /// Whether it undoes an earlier movement.
+    /// Which way the money moved.
+    pub side: Side,
+    /// Whether it undoes an earlier movement: a reversal, or a transfer that came back.
     pub is_return: bool,
-    /// Amount in minor units.
+    /// Amount in minor units, never negative.
     pub amount: Amount,
     /// Currency of the amount.
     pub currency: Currency,
-    /// The identifier that the payer gave the transfer, if the bank hands it on.
+    /// The identifier that the payer gave the transfer. Details that are booked as one movement have none
+    /// together.
     pub end_to_end_id: Option<String>,
-    /// All texts that may name a payment, the identifier of the transfer among them.
+    /// All texts that may name a payment: end-to-end identifier, instruction identifier, remittance texts.
     pub texts: Vec<String>,
-    /// Why the money came back, in the bank's words or code.
+    /// Why the money came back: the reason's code and its explanation.
     pub return_reason: Option<String>,
 }
 
@@ -60,7 +71,10 @@ impl MovementNames {
             self.given.clear();
         }
         let BankEntry { account, reference, amount, currency, .. } = entry;
-        let sign = if entry.is_credit { '+' } else { '-' };
+        let sign = match entry.side {
+            Side::Credit => '+',
+            Side::Debit => '-',
+        };
         let payment = entry.names();
         let payment = payment.as_ref().map_or("", PaymentId::as_str);
         let name = format!("{account}/{reference}/{sign}{amount}{currency}/{payment}");
@@ -95,25 +109,30 @@ impl BankEntry {
         only(found)
     }
 
-    /// What a person may know this movement by: its direction and all its texts.
+    /// What a person may know this movement by: its side and all its texts.
     fn described(&self) -> String {
-        let direction = if self.is_credit { "credit" } else { "debit" };
+        let side = match self.side {
+            Side::Credit => "credit",
+            Side::Debit => "debit",
+        };
         let texts = self.texts.iter().map(String::as_str).filter(|text| !says_nothing(text));
         let texts = texts.collect::<Vec<_>>().join(" / ");
-        format!("{direction}: {texts}").chars().take(MOST_IN_REFERENCE).collect()
+        format!("{side}: {texts}").chars().take(MOST_IN_REFERENCE).collect()
     }
 
     /// This movement as an event of the named payment. `name` is what [`MovementNames`] gave it; without a
     /// payment, `named` is `None`.
     pub fn event(&self, name: String, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
-        let kind = named.and_then(|(_, kind)| match (kind.direction(), self.is_credit, self.is_return) {
-            (Direction::Deposit, true, false) | (Direction::Withdrawal, false, false) => {
+        let kind = named.and_then(|(_, kind)| match (kind.direction(), self.side, self.is_return) {
+            (Direction::Deposit, Side::Credit, false) | (Direction::Withdrawal, Side::Debit, false) => {
                 Some(RailEventKind::Completed)
             }
             // Money that comes in under the name of a payout came back, whether the bank says so or not. A
             // deposit that is taken back fits no move; the payment's own rules park it.
-            (Direction::Withdrawal, true, _) | (Direction::Deposit, ..) => Some(RailEventKind::Returned),
-            (Direction::Withdrawal, false, true) => None,
+            (Direction::Withdrawal, Side::Credit, _) | (Direction::Deposit, ..) => {
+                Some(RailEventKind::Returned)
+            }
+            (Direction::Withdrawal, Side::Debit, true) => None,
         });
         let reference = if let (Some((id, _)), Some(_)) = (named, kind) {
             id.as_str().to_owned()
@@ -167,16 +186,19 @@ fn named_in(text: &str) -> Vec<PaymentId> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        Side::{Credit, Debit},
+        *,
+    };
 
     const ID: &str = "pay_1763683200000_abcdefghjkmn";
 
-    fn entry(is_credit: bool, is_return: bool, texts: &[&str]) -> BankEntry {
+    fn entry(side: Side, is_return: bool, texts: &[&str]) -> BankEntry {
         BankEntry {
             statement: 1,
             account: "account".to_owned(),
             reference: "R1".to_owned(),
-            is_credit,
+            side,
             is_return,
             amount: Amount::new(5).expect("in range"),
             currency: Currency::MXN,
@@ -189,12 +211,12 @@ mod tests {
     /// The same entry with this end-to-end identifier, which is one of its texts too.
     fn sent_as(end_to_end_id: &str, texts: &[&str]) -> BankEntry {
         let texts: Vec<_> = [&[end_to_end_id], texts].concat();
-        BankEntry { end_to_end_id: Some(end_to_end_id.to_owned()), ..entry(false, false, &texts) }
+        BankEntry { end_to_end_id: Some(end_to_end_id.to_owned()), ..entry(Debit, false, &texts) }
     }
 
     #[test]
     fn a_payment_is_found_however_its_name_was_mangled() {
-        let named = |texts: &[&str]| entry(true, false, texts).names().map(|id| id.as_str().to_owned());
+        let named = |texts: &[&str]| entry(Credit, false, texts).names().map(|id| id.as_str().to_owned());
         for text in [
             ID,
             "PAY 1763683200000 ABCDEFGHJKMN",
@@ -248,53 +270,53 @@ mod tests {
     fn what_a_movement_means_follows_from_its_direction() {
         use RailEventKind::{Completed, Returned};
         let id: PaymentId = ID.parse().expect("an identifier");
-        for (kind, is_credit, is_return, expected) in [
-            (PaymentType::Deposit, true, false, Some(Completed)),
-            (PaymentType::Deposit, false, false, Some(Returned)),
-            (PaymentType::Deposit, true, true, Some(Returned)),
-            (PaymentType::Withdrawal, false, false, Some(Completed)),
-            (PaymentType::Withdrawal, true, true, Some(Returned)),
-            (PaymentType::Withdrawal, true, false, Some(Returned)),
-            (PaymentType::Withdrawal, false, true, None),
+        for (kind, side, is_return, expected) in [
+            (PaymentType::Deposit, Credit, false, Some(Completed)),
+            (PaymentType::Deposit, Debit, false, Some(Returned)),
+            (PaymentType::Deposit, Credit, true, Some(Returned)),
+            (PaymentType::Withdrawal, Debit, false, Some(Completed)),
+            (PaymentType::Withdrawal, Credit, true, Some(Returned)),
+            (PaymentType::Withdrawal, Credit, false, Some(Returned)),
+            (PaymentType::Withdrawal, Debit, true, None),
         ] {
-            let event = entry(is_credit, is_return, &[ID]).event("R1".to_owned(), Some((&id, kind)));
+            let event = entry(side, is_return, &[ID]).event("R1".to_owned(), Some((&id, kind)));
             let about_it = event.rail_reference == ID;
-            assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {is_credit} {is_return}");
+            assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {side:?} {is_return}");
         }
     }
 
     #[test]
     fn a_person_is_shown_all_texts_of_what_names_no_payment() {
-        let shown = |is_credit, texts: &[&str]| {
-            let event = entry(is_credit, false, texts).event("the name".to_owned(), None);
+        let shown = |side, texts: &[&str]| {
+            let event = entry(side, false, texts).event("the name".to_owned(), None);
             assert_eq!(event.id, "the name");
             event.rail_reference
         };
         assert_eq!(
-            shown(true, &["NOTPROVIDED", "rent", "NonRef", "Ana Pérez", "none"]),
+            shown(Credit, &["NOTPROVIDED", "rent", "NonRef", "Ana Pérez", "none"]),
             "credit: rent / Ana Pérez"
         );
-        assert_eq!(shown(false, &["nonetheless"]), "debit: nonetheless");
-        assert_eq!(shown(true, &["NOTPROVIDED"]), "credit: ");
+        assert_eq!(shown(Debit, &["nonetheless"]), "debit: nonetheless");
+        assert_eq!(shown(Credit, &["NOTPROVIDED"]), "credit: ");
         let long = "é".repeat(200);
-        assert_eq!(shown(true, &[&long, &long]).chars().count(), MOST_IN_REFERENCE);
+        assert_eq!(shown(Credit, &[&long, &long]).chars().count(), MOST_IN_REFERENCE);
     }
 
     #[test]
     fn movements_that_differ_have_names_that_differ_whatever_reference_the_bank_gave_them() {
         let other = ID.replace('a', "b");
-        let one = entry(true, false, &[ID]);
+        let one = entry(Credit, false, &[ID]);
         let all = [
             one.clone(),
-            entry(true, false, &[&other]),
-            entry(true, false, &["rent"]),
-            entry(false, false, &[ID]),
+            entry(Credit, false, &[&other]),
+            entry(Credit, false, &["rent"]),
+            entry(Debit, false, &[ID]),
             BankEntry { amount: Amount::new(6).expect("in range"), ..one.clone() },
             BankEntry { currency: Currency::AUD, ..one.clone() },
             BankEntry { reference: "R2".to_owned(), ..one.clone() },
             BankEntry { account: "another".to_owned(), ..one.clone() },
             one.clone(),
-            entry(true, false, &["salary"]),
+            entry(Credit, false, &["salary"]),
         ];
         let mut names = MovementNames::default();
         let given: Vec<_> = all.iter().map(|entry| names.name(entry)).collect();
@@ -318,7 +340,7 @@ mod tests {
             account: "a".repeat(64),
             reference: "r".repeat(127),
             amount: Amount::new(quipu_kernel::MAX_MINOR).expect("in range"),
-            ..entry(true, false, &[ID])
+            ..entry(Credit, false, &[ID])
         };
         assert!(MovementNames::default().name(&long).chars().count() <= 255);
     }

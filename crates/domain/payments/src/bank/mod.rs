@@ -2,3 +2,4 @@
 
 pub(crate) mod entry;
 pub(crate) mod file;
+pub(crate) mod transfer;

@@ -75,23 +75,55 @@ pub enum Destination {
         value: String,
     },
     /// A bank account: a saved beneficiary's, or one given in the request.
-    Bank {
-        /// The number of the saved beneficiary, as a decimal text.
-        #[serde(rename = "ibanAccountId", skip_serializing_if = "Option::is_none")]
-        iban_account_id: Option<String>,
-        /// The account: given in the request, or looked up when the payment was created.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        bank: Option<BankBeneficiary>,
-    },
+    Bank(BankDestination),
     /// A saved SEPA beneficiary.
-    Sepa {
-        /// The number of the saved beneficiary, as a decimal text.
-        #[serde(rename = "ibanAccountId")]
-        iban_account_id: String,
-        /// The account, looked up when the payment was created.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        bank: Option<BankBeneficiary>,
+    Sepa(SavedAccount),
+}
+
+/// A bank account in one of two forms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BankDestination {
+    /// A saved beneficiary.
+    Saved(SavedAccount),
+    /// An account given in the request.
+    Given {
+        /// The account.
+        bank: BankBeneficiary,
     },
+}
+
+/// The account of a saved beneficiary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedAccount {
+    /// The number of the beneficiary.
+    #[serde(rename = "ibanAccountId")]
+    pub id: BeneficiaryNumber,
+    /// The account, looked up when the payment was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank: Option<BankBeneficiary>,
+}
+
+/// The number of a saved beneficiary, from 1 to 2147483647. It is written as a decimal text without leading zeros, so
+/// that each number has one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BeneficiaryNumber(i32);
+
+impl TryFrom<String> for BeneficiaryNumber {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        let number = text.parse().ok().filter(|_| plain);
+        number.map(Self).ok_or("must be a decimal string from 1 to 2147483647")
+    }
+}
+
+impl From<BeneficiaryNumber> for String {
+    fn from(number: BeneficiaryNumber) -> Self {
+        number.0.to_string()
+    }
 }
 
 impl Destination {
@@ -99,7 +131,8 @@ impl Destination {
     pub const fn bank(&self) -> Option<&BankBeneficiary> {
         match self {
             Self::Wallet { .. } => None,
-            Self::Bank { bank, .. } | Self::Sepa { bank, .. } => bank.as_ref(),
+            Self::Bank(BankDestination::Given { bank }) => Some(bank),
+            Self::Bank(BankDestination::Saved(saved)) | Self::Sepa(saved) => saved.bank.as_ref(),
         }
     }
 
@@ -107,7 +140,7 @@ impl Destination {
     pub const fn wallet(&self) -> Option<&str> {
         match self {
             Self::Wallet { value, .. } => Some(value.as_str()),
-            Self::Bank { .. } | Self::Sepa { .. } => None,
+            Self::Bank(_) | Self::Sepa(_) => None,
         }
     }
 }
@@ -156,12 +189,12 @@ impl Destination {
                 if inline {
                     problems.add(&fields.path("bank"), BOTH_FORMS);
                 }
-                let iban_account_id = Some(read_account_id(fields, problems)?);
-                Some(Self::Bank { iban_account_id, bank: None })
+                let saved = SavedAccount::read(fields, problems)?;
+                Some(Self::Bank(BankDestination::Saved(saved)))
             }
             (false, true) => {
-                let bank = fields.object("bank", problems)?;
-                Some(Self::Bank { iban_account_id: None, bank: BankBeneficiary::read(&bank, problems) })
+                let bank = BankBeneficiary::read(&fields.object("bank", problems)?, problems)?;
+                Some(Self::Bank(BankDestination::Given { bank }))
             }
             (false, false) => {
                 problems.add(&fields.path("ibanAccountId"), "is required where there is no bank");
@@ -178,28 +211,28 @@ impl Destination {
         if !fields.has("ibanAccountId") {
             problems.add(&fields.path("ibanAccountId"), "is required");
         }
-        let iban_account_id = read_account_id(fields, problems)?;
-        Some(Self::Sepa { iban_account_id, bank: None })
+        SavedAccount::read(fields, problems).map(Self::Sepa)
     }
 
-    /// The kind and number of the saved beneficiary that it names.
-    pub(crate) fn saved(&self) -> Option<(BeneficiaryKind, i32)> {
-        let (kind, id) = match self {
-            Self::Wallet { .. } => return None,
-            Self::Bank { iban_account_id, .. } => (BeneficiaryKind::Bank, iban_account_id.as_deref()?),
-            Self::Sepa { iban_account_id, .. } => (BeneficiaryKind::Sepa, iban_account_id.as_str()),
-        };
-        Some((kind, id.parse().ok()?))
+    /// Whether it names a saved beneficiary.
+    pub(crate) const fn is_saved(&self) -> bool {
+        matches!(self, Self::Bank(BankDestination::Saved(_)) | Self::Sepa(_))
     }
 
     /// The same destination without the account that was looked up.
-    pub(crate) fn without_account(self) -> Self {
+    pub(crate) fn without_account(mut self) -> Self {
+        if let Some((_, saved)) = self.saved_mut() {
+            saved.bank = None;
+        }
+        self
+    }
+
+    /// The saved beneficiary that it names, with its kind.
+    const fn saved_mut(&mut self) -> Option<(BeneficiaryKind, &mut SavedAccount)> {
         match self {
-            Self::Bank { iban_account_id: Some(id), .. } => {
-                Self::Bank { iban_account_id: Some(id), bank: None }
-            }
-            Self::Sepa { iban_account_id, .. } => Self::Sepa { iban_account_id, bank: None },
-            given => given,
+            Self::Wallet { .. } | Self::Bank(BankDestination::Given { .. }) => None,
+            Self::Bank(BankDestination::Saved(saved)) => Some((BeneficiaryKind::Bank, saved)),
+            Self::Sepa(saved) => Some((BeneficiaryKind::Sepa, saved)),
         }
     }
 
@@ -211,31 +244,22 @@ impl Destination {
         tenant: Tenant,
         problems: &mut Problems,
     ) -> Result<(), StoreError> {
-        let Some((kind, id)) = self.saved() else { return Ok(()) };
-        match book.beneficiary(tenant, kind, id).await? {
-            Some(beneficiary) => self.fill(beneficiary),
+        let Some((kind, saved)) = self.saved_mut() else { return Ok(()) };
+        match book.beneficiary(tenant, kind, saved.id.0).await? {
+            Some(beneficiary) => saved.bank = Some(beneficiary.into()),
             None => problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary"),
         }
         Ok(())
     }
-
-    fn fill(&mut self, beneficiary: Beneficiary) {
-        match self {
-            Self::Wallet { .. } => {}
-            Self::Bank { bank, .. } | Self::Sepa { bank, .. } => *bank = Some(beneficiary.into()),
-        }
-    }
 }
 
-/// `ibanAccountId`: a decimal text from 1 to 2147483647, without leading zeros so that each number has one text.
-fn read_account_id(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
-    let text = fields.text("ibanAccountId", 140, problems)?;
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-    if !plain || text.parse::<i32>().is_err() {
-        problems.add(&fields.path("ibanAccountId"), "must be a decimal string from 1 to 2147483647");
-        return None;
+impl SavedAccount {
+    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        let text = fields.text("ibanAccountId", 140, problems)?;
+        let number = BeneficiaryNumber::try_from(text.to_owned());
+        let id = number.map_err(|rule| problems.add(&fields.path("ibanAccountId"), rule)).ok()?;
+        Some(Self { id, bank: None })
     }
-    Some(text.to_owned())
 }
 
 impl BankBeneficiary {
@@ -275,14 +299,36 @@ fn read_filled<'a>(fields: &Fields<'a>, name: &str, problems: &mut Problems) -> 
 }
 
 impl From<Beneficiary> for BankBeneficiary {
-    fn from(saved: Beneficiary) -> Self {
+    fn from(Beneficiary { details, .. }: Beneficiary) -> Self {
         Self {
-            iban: saved.iban,
-            swift: saved.swift,
-            beneficiary_name: saved.beneficiary_name,
-            beneficiary_bank: saved.beneficiary_bank,
-            address: saved.address,
-            reference: saved.reference,
+            iban: details.iban,
+            swift: details.swift,
+            beneficiary_name: details.beneficiary_name,
+            beneficiary_bank: details.beneficiary_bank,
+            address: details.address,
+            reference: details.reference,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_is_stored_in_the_form_in_which_it_was_sent() {
+        let account = r#"{"iban":"GE29NB0000000101904917","beneficiaryName":"Nino"}"#;
+        for stored in [
+            r#"{"kind":"wallet","scheme":"phone","value":"995123456789"}"#.to_owned(),
+            format!(r#"{{"kind":"bank","bank":{account}}}"#),
+            format!(r#"{{"kind":"bank","ibanAccountId":"7","bank":{account}}}"#),
+            format!(r#"{{"kind":"sepa","ibanAccountId":"2147483647","bank":{account}}}"#),
+            r#"{"kind":"sepa","ibanAccountId":"7"}"#.to_owned(),
+        ] {
+            let read: Destination = serde_json::from_str(&stored).expect("a destination");
+            assert_eq!(serde_json::to_string(&read).expect("JSON"), stored);
+            assert_eq!(read.is_saved(), stored.contains("ibanAccountId"));
+        }
+        serde_json::from_str::<Destination>(r#"{"kind":"bank"}"#).expect_err("it leads nowhere");
     }
 }

@@ -237,9 +237,10 @@ impl Payout {
             && let Some(bank) = destination.bank()
             && !account_number::has_iban_check_digits(&bank.iban)
         {
-            let (field, rule) = match destination.saved() {
-                None => ("bank.iban", "must have right check digits"),
-                Some(_) => ("ibanAccountId", "names an account whose IBAN has wrong check digits"),
+            let (field, rule) = if destination.is_saved() {
+                ("ibanAccountId", "names an account whose IBAN has wrong check digits")
+            } else {
+                ("bank.iban", "must have right check digits")
             };
             problems.add(&format!("payout.partnerDestination.{field}"), rule);
         }

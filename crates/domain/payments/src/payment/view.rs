@@ -100,10 +100,7 @@ impl<'a> PayoutMember<'a> {
     /// The payout as it was sent: the account behind a saved beneficiary is not shown to the merchant.
     fn of(payout: Option<&'a Payout>) -> Self {
         Self(payout.map(|payout| match &payout.partner_destination {
-            Some(
-                Destination::Bank { iban_account_id: Some(_), bank: Some(_) }
-                | Destination::Sepa { bank: Some(_), .. },
-            ) => {
+            Some(destination) if destination.is_saved() => {
                 let mut sent = payout.clone();
                 sent.partner_destination = sent.partner_destination.map(Destination::without_account);
                 Cow::Owned(sent)

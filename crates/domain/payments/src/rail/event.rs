@@ -7,9 +7,6 @@ use crate::payment::{Failure, Payment};
 
 /// The most characters of an event's identifier, and of its reference.
 const MOST_IN_NAME: usize = 255;
-/// The most characters of a code and of a message.
-const MOST_IN_CODE: usize = 64;
-const MOST_IN_MESSAGE: usize = 500;
 /// The most characters kept of a rail's own identifier of a payment.
 const MOST_IN_PROVIDER_REFERENCE: usize = 140;
 
@@ -91,8 +88,9 @@ impl RailEvent {
             }
             at
         });
-        let code = fields.text("code", MOST_IN_CODE, p).filter(|code| !code.is_empty());
-        let message = fields.long_text("message", MOST_IN_MESSAGE, p).filter(|text| !text.is_empty());
+        let code = fields.text("code", Failure::MOST_IN_CODE, p).filter(|code| !code.is_empty());
+        let message =
+            fields.long_text("message", Failure::MOST_IN_MESSAGE, p).filter(|text| !text.is_empty());
         let event = || {
             Some(Self {
                 id: id?.to_owned(),
@@ -111,20 +109,15 @@ impl RailEvent {
 
     /// Why the payment failed or came back, in the rail's words.
     pub fn failure(&self) -> Failure {
-        let usual = match self.kind {
-            RailEventKind::Returned => "the bank sent the payout back",
-            RailEventKind::Failed | RailEventKind::Completed => "the rail reported a failure",
-        };
-        Failure {
-            code: self.code.clone().unwrap_or_else(|| Failure::RAIL_FAILED.to_owned()),
-            message: self.message.clone().unwrap_or_else(|| usual.to_owned()),
-        }
+        let is_return = self.kind == RailEventKind::Returned;
+        let usual = || is_return.then(|| "the bank sent the payout back".to_owned());
+        Failure::reported(self.code.clone(), self.message.clone().or_else(usual))
     }
 }
 
 /// A rail's own identifier as it is kept: printable characters only, at most 140. Nothing depends on it, so that one
 /// of another form is no reason to refuse what comes with it.
-pub(crate) fn provider_reference(text: &str) -> Option<String> {
+pub fn provider_reference(text: &str) -> Option<String> {
     let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_IN_PROVIDER_REFERENCE).collect();
     (!text.is_empty()).then_some(text)
 }

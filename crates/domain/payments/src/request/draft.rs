@@ -3,9 +3,9 @@
 //! [`Draft::parse`] checks everything that the request alone can show. What depends on the merchant (its
 //! routes, its customers and beneficiaries, its environment) is checked where the payment is made.
 
-use quipu_kernel::{Amount, Currency, Fields, Problems, names_a_user};
+use quipu_kernel::{Amount, Currency, Fields, Problems};
 use quipu_merchants::{Method, ReturnUrls};
-use quipu_webhooks::EventName;
+use quipu_webhooks::{EventName, TargetUrl};
 use serde_json::Value;
 
 use crate::{
@@ -108,8 +108,8 @@ fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
 /// any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
     let url = body.web_url("webhook_url", problems).map(str::to_owned);
-    if url.as_deref().is_some_and(names_a_user) {
-        problems.add("webhook_url", "must not carry a user name or password");
+    if let Some(problem) = url.as_deref().and_then(TargetUrl::problem_of) {
+        problems.add("webhook_url", problem);
     }
     // Even with wrong events, the address still has rules that only the environment decides.
     let events = EventName::read_list(body, "webhook_events", problems);

@@ -1,6 +1,7 @@
 //! A create request that is not valid, and the parts of it that could be read.
 
-use quipu_kernel::{CustomerId, Environment, Problems, is_https};
+use quipu_kernel::{CustomerId, Environment, Problems};
+use quipu_webhooks::TargetUrl;
 
 use crate::{
     details::{pairing::RequestedPairing, payout::Payout},
@@ -43,8 +44,8 @@ pub(crate) fn judge_webhook(
     environment: Environment,
     problems: &mut Problems,
 ) {
-    if environment == Environment::Live && webhook.is_some_and(|webhook| !is_https(&webhook.url)) {
-        problems.add("webhook_url", "must be an https URL in the live environment");
+    if let Some(problem) = webhook.and_then(|webhook| TargetUrl::problem_in(environment, &webhook.url)) {
+        problems.add("webhook_url", problem);
     }
 }
 

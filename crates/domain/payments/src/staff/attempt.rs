@@ -5,9 +5,14 @@ use std::{fmt, sync::Arc};
 use quipu_commit::{
     Answer, Audience, Changes, Commit, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Refusal,
 };
-use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, PaymentId, Problems, StoreError, Tenant, Timestamp};
 
-use crate::{create::keyed::Answered, payment::decision::ManualDecision, ports::PaymentReads};
+use crate::{
+    create::keyed::Answered,
+    error::{AdjustError, DecideError},
+    payment::decision::ManualDecision,
+    ports::PaymentReads,
+};
 
 /// What staff call for. A key of staff is bound to it, so that one key used for two payments makes two decisions.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +79,48 @@ pub enum AttemptError {
     Store(#[from] StoreError),
 }
 
+/// Why a decision under a key was not carried out.
+#[derive(Debug)]
+pub enum Undecided<E> {
+    /// Another attempt used the key meanwhile.
+    KeyUsed,
+    /// The state of a payment or balance does not allow it.
+    Refused(E),
+    /// Any other error; a repeat does not get the same answer.
+    Failed(E),
+}
+
+impl<E: From<DecideError>> From<DecideError> for Undecided<E> {
+    fn from(error: DecideError) -> Self {
+        match error {
+            DecideError::IdempotencyKeyUsed => Self::KeyUsed,
+            DecideError::NotAllowed(_)
+            | DecideError::ExceedsPayment(_)
+            | DecideError::InsufficientBalance
+            | DecideError::OutOfRange => Self::Refused(error.into()),
+            DecideError::PaymentNotFound | DecideError::ReceiptNotFound | DecideError::Store(_) => {
+                Self::Failed(error.into())
+            }
+        }
+    }
+}
+
+impl<E: From<AdjustError>> From<AdjustError> for Undecided<E> {
+    fn from(error: AdjustError) -> Self {
+        match error {
+            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
+            AdjustError::InsufficientBalance | AdjustError::OutOfRange => Self::Refused(error.into()),
+            AdjustError::Store(_) => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl<E: From<Problems>> From<Problems> for Undecided<E> {
+    fn from(problems: Problems) -> Self {
+        Self::Failed(problems.into())
+    }
+}
+
 impl StaffAttempt {
     /// The attempt that this request names.
     pub fn new(reads: Arc<dyn PaymentReads>, commit: Arc<dyn Commit>, request: StaffRequest<'_>) -> Self {
@@ -112,8 +159,33 @@ impl StaffAttempt {
         }
     }
 
+    /// Makes the decision once: an earlier attempt's answer stands, and `decide` does not run. `decide` keeps its
+    /// answer in its own commit, with [`record`](Self::record).
+    ///
+    /// Where the state refuses the decision, `kept` gives the answer that repeats get too. If it gives none,
+    /// nothing is kept.
+    pub async fn run<E: From<AttemptError>>(
+        &self,
+        kept: impl FnOnce(&E) -> Option<Answer>,
+        decide: impl AsyncFnOnce() -> Result<Answer, Undecided<E>>,
+    ) -> Result<Answered, E> {
+        if let Some(repeated) = self.repeat().await? {
+            return Ok(repeated);
+        }
+        match decide().await {
+            Ok(answer) => Ok(Answered { answer, replayed: false }),
+            Err(Undecided::KeyUsed) => Ok(self.answer_of_the_winner().await?),
+            Err(Undecided::Refused(error)) => match kept(&error) {
+                Some(answer) => Ok(self.keep(answer).await?),
+                // Another attempt under the same key may have been first.
+                None => self.repeat().await?.ok_or(error),
+            },
+            Err(Undecided::Failed(error)) => Err(error),
+        }
+    }
+
     /// The answer of the attempt that used the key in the meantime, as a commit has found out.
-    pub async fn answer_of_the_winner(&self) -> Result<Answered, AttemptError> {
+    async fn answer_of_the_winner(&self) -> Result<Answered, AttemptError> {
         self.repeat().await?.ok_or(AttemptError::InUse)
     }
 

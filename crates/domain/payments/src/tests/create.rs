@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use quipu_commit::Nonce;
 use quipu_kernel::{Currency, CustomerId, Environment, MAX_MINOR, Tenant};
 use quipu_ledger::Balance;
-use quipu_merchants::{AccountCheck, Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route};
+use quipu_merchants::{AccountCheck, BeneficiaryKind, Direction, Method, ReturnUrls, Route};
 use serde_json::{Value, json};
 
 use super::world::{
@@ -134,7 +134,8 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
         ("bank", BeneficiaryKind::Bank, "GE28NB0000000101904917"),
         ("sepa", BeneficiaryKind::Sepa, "DE89370400440532013001"),
     ] {
-        let wrong = Beneficiary { iban: iban.to_owned(), ..beneficiary(of_kind, 4) };
+        let mut wrong = beneficiary(of_kind, 4);
+        iban.clone_into(&mut wrong.details.iban);
         world.store.rows().beneficiaries.push(wrong);
         let payout = json!({"partnerDestination": {"kind": kind, "ibanAccountId": "4"}});
         assert_eq!(

@@ -18,7 +18,9 @@ impl RouteBook for FakeStore {
 
     async fn beneficiary(&self, tenant: Tenant, kind: BeneficiaryKind, id: i32) -> Read<Option<Beneficiary>> {
         let rows = self.rows();
-        let wanted = |saved: &&Beneficiary| saved.tenant == tenant && saved.kind == kind && saved.id == id;
+        let wanted = |saved: &&Beneficiary| {
+            saved.details.tenant == tenant && saved.details.kind == kind && saved.id == id
+        };
         Ok(rows.beneficiaries.iter().find(wanted).cloned())
     }
 }

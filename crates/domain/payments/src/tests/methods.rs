@@ -169,7 +169,7 @@ fn a_saved_beneficiary_must_be_there_as_in_a_creation() {
     strict.account_check = AccountCheck::Enforce;
     world.store.set_routes(vec![strict]);
     assert_eq!(codes(&saved("bank"), &world), [""; 0]);
-    world.store.rows().beneficiaries[0].iban = "DE89370400440532013001".to_owned();
+    world.store.rows().beneficiaries[0].details.iban = "DE89370400440532013001".to_owned();
     assert_eq!(codes(&saved("bank"), &world), ["VALIDATION_FAILED"]);
 }
 

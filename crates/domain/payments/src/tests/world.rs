@@ -17,7 +17,9 @@ use quipu_kernel::{
     Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentId, StoreError,
     Tenant, Timestamp,
 };
-use quipu_merchants::{Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey};
+use quipu_merchants::{
+    Beneficiary, BeneficiaryKind, Direction, Method, NewBeneficiary, ReturnUrls, Route, RouteKey,
+};
 use serde_json::{Value, json};
 
 use super::store::FakeStore;
@@ -164,8 +166,7 @@ impl World {
 
 /// A saved beneficiary.
 pub(super) fn beneficiary(kind: BeneficiaryKind, id: i32) -> Beneficiary {
-    Beneficiary {
-        id,
+    let details = NewBeneficiary {
         tenant: TENANT,
         kind,
         iban: "DE89370400440532013000".to_owned(),
@@ -175,7 +176,8 @@ pub(super) fn beneficiary(kind: BeneficiaryKind, id: i32) -> Beneficiary {
         address: None,
         reference: None,
         created_at: START,
-    }
+    };
+    Beneficiary { id, details }
 }
 
 /// A creation in the test environment, without a nonce.

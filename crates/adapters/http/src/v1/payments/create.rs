@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use quipu_commit::{Answer, IdempotencyKey, Nonce};
-use quipu_kernel::PaymentId;
+use quipu_commit::{IdempotencyKey, Nonce};
 use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
 use quipu_signing::sha256_hex;
-use serde::Deserialize;
 
 use crate::{
     body::{self, Intake},
@@ -15,7 +13,7 @@ use crate::{
     caller::{Caller, Signed},
     error::ApiError,
     kept_answer::{self, WrittenRefusal},
-    pages::links::with_page,
+    pages::links::{Created, with_page},
     pressure,
 };
 
@@ -58,17 +56,18 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
         let payment = whoever_goes_away(created, asks_providers).await??;
         call.made(payment.id().clone());
         let answer = quipu_payments::creation_answer(&payment);
-        return kept_answer::send_first(with_page(answer, tenant.environment(), links));
+        return kept_answer::send_first(with_page(answer, links.url_of(&payment)));
     };
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let asked = KeyedRequest { key, body_hash: sha256_hex(body), form };
     let created = Box::pin(async move { create.run_keyed(creation, asked).await });
     let Answered { answer, replayed } = whoever_goes_away(created, asks_providers).await??;
-    if let Some(payment) = made(&answer) {
+    let created = Created::of(&answer);
+    if let Some(payment) = created.as_ref().and_then(Created::id) {
         call.made(payment);
     }
-    let answer = with_page(answer, tenant.environment(), links);
-    kept_answer::send(Answered { answer, replayed })
+    let page = created.and_then(|created| created.page(tenant.environment(), links));
+    kept_answer::send(Answered { answer: with_page(answer, page), replayed })
 }
 
 /// Runs `work` in a task of its own if it may call a provider, so that the call and its answer are not lost
@@ -78,14 +77,4 @@ async fn whoever_goes_away<T: Send + 'static>(
     asks_providers: bool,
 ) -> Result<T, ApiError> {
     if asks_providers { apart("creating a payment", work).await } else { Ok(work.await) }
-}
-
-/// The payment in an answer.
-fn made(answer: &Answer) -> Option<PaymentId> {
-    #[derive(Deserialize)]
-    struct Created<'a> {
-        transaction_id: &'a str,
-    }
-    let created: Created<'_> = serde_json::from_str(&answer.body).ok()?;
-    created.transaction_id.parse().ok()
 }
