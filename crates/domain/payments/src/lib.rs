@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod act;
 mod alert;
 mod bank;
 mod cancel;

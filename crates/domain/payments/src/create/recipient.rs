@@ -2,13 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use quipu_commit::{Changes, Commit, CommitError};
+use quipu_commit::{Changes, Commit, CommitError, Decided, act};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, StoreError, Tenant, Timestamp};
 use quipu_merchants::{Direction, Route, RouteBook, RouteKey};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    act::{Decided, act},
     create::{decide::choose_route, methods::required_payout_fields},
     details::{kind::PaymentType, pairing::RequestedPairing, payout::Payout},
     payment::{

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
+use quipu_commit::{Commit, Decided, act};
 use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems};
 use serde_json::Value;
 
 use crate::{
-    act::{Decided, act},
     error::DecideError,
     payment::{
         Failure, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision, moves::chain,

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
+use quipu_commit::{Commit, Decided, act};
 use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32};
 use serde_json::Value;
 
 use crate::{
-    act::{Decided, act},
     error::DecideError,
     payment::{
         Payment,

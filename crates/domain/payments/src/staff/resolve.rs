@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit};
+use quipu_commit::{Changes, Commit, Decided, act};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
 use quipu_merchants::{Route, RouteBook, RouteKey};
 
 use crate::{
-    act::{Decided, act},
     error::DecideError,
     history::{
         receipt::{Receipt, Resolution, Resolved},
