@@ -7,7 +7,7 @@ use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems};
 use serde_json::Value;
 
 use crate::{
-    error::DecideError,
+    error::{DecideError, NotAllowed},
     payment::{
         Failure, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision, moves::chain,
     },
@@ -88,8 +88,7 @@ impl DecidePayment {
             let context =
                 TransitionContext { failure: failure.clone(), ..TransitionContext::new(now, &*self.entropy) };
             let moved = chain(before.clone(), decision.triggers(&before), &context);
-            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let Changed { payment: after, mut changes } = moved;
+            let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;

@@ -7,7 +7,7 @@ use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32};
 use serde_json::Value;
 
 use crate::{
-    error::DecideError,
+    error::{DecideError, NotAllowed},
     payment::{
         Payment,
         apply::TransitionContext,
@@ -81,7 +81,7 @@ impl RefundPayment {
         let decide = |payment: Payment| {
             let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
-                other => DecideError::NotAllowed(other.to_string()),
+                other => NotAllowed::from(other).into(),
             })?;
             let at = self.clock.now();
             let refund = Refund {
@@ -98,8 +98,7 @@ impl RefundPayment {
                 ..TransitionContext::new(at, &*self.entropy)
             };
             let moved = payment.apply(trigger, context);
-            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let Changed { payment: after, mut changes } = moved;
+            let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
             let (audit, answer) = record(&before, &after, &refund);
             changes.add(refund.clone());
             changes.add(audit);
