@@ -225,7 +225,8 @@ impl Decider {
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
     fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
         let has_recipient = draft.payout.is_some();
-        let unfilled = Situation { kind: draft.kind, method: draft.method, has_recipient }.lacks_recipient();
+        let (kind, method, refundable) = (draft.kind, draft.method, Minor::ZERO);
+        let unfilled = Situation { kind, method, has_recipient, refundable }.lacks_recipient();
         if draft.kind.direction() == Direction::Withdrawal && !unfilled {
             return None;
         }

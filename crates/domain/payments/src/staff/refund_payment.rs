@@ -13,6 +13,7 @@ use crate::{
         apply::TransitionContext,
         changes::Changed,
         refund::{NotRefundable, Refund},
+        status::Trigger,
     },
     ports::CrossTenantReads,
     staff::recorded::{MAX_REASON, Recorded},
@@ -79,7 +80,7 @@ impl RefundPayment {
     ) -> Result<(Payment, Refund), DecideError> {
         let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
         let decide = |payment: Payment| {
-            let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
+            payment.require_refundable(order.amount).map_err(|refusal| match refusal {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
                 other => NotAllowed::from(other).into(),
             })?;
@@ -93,11 +94,8 @@ impl RefundPayment {
                 created_at: at,
             };
             let before = payment.clone();
-            let context = TransitionContext {
-                refund: Some(order.amount),
-                ..TransitionContext::new(at, &*self.entropy)
-            };
-            let moved = payment.apply(trigger, context);
+            let context = TransitionContext::new(at, &*self.entropy);
+            let moved = payment.apply(Trigger::Refund(order.amount), context);
             let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
             let (audit, answer) = record(&before, &after, &refund);
             changes.add(refund.clone());

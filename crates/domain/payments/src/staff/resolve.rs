@@ -12,11 +12,7 @@ use crate::{
         receipt::{NotResolved, Receipt, Resolution, Resolved},
         received::UNKNOWN_TENANT,
     },
-    payment::{
-        Payment,
-        apply::TransitionContext,
-        status::{Status, Trigger},
-    },
+    payment::{Payment, apply::TransitionContext},
     ports::CrossTenantReads,
     staff::recorded::Recorded,
 };
@@ -100,15 +96,8 @@ impl ResolveReceipt {
         let payable = payable.ok_or(NotResolved::NamesNoPayment)?;
         let received = receipt.completing(&payable.payment)?;
         let fee = payable.fee(received);
-        let trigger = match payable.payment.status() {
-            Status::Expired | Status::Cancelled => Trigger::ArriveLate,
-            _ => Trigger::Confirm,
-        };
-        let context = TransitionContext {
-            received: Some((received, fee)),
-            ..TransitionContext::new(at, &*self.entropy)
-        };
-        Ok(payable.payment.apply(trigger, context)?.changes)
+        let context = TransitionContext::new(at, &*self.entropy);
+        Ok(payable.payment.complete_with(received, fee, &context)?.changes)
     }
 }
 
