@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod blank;
 mod clock;
 mod currency;
 mod day;
@@ -18,6 +19,7 @@ mod unrecognised;
 mod web_url;
 mod wire_names;
 
+pub use blank::unless_blank;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
 pub use day::Day;

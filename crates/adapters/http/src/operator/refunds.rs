@@ -4,7 +4,7 @@ use quipu_kernel::Problems;
 use quipu_payments::{Payment, Refund, RefundOrder, StaffCall, operator_record};
 use serde_json::{Value, json};
 
-use super::{checked, keyed_decision::KeyedDecision, payments::found};
+use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -34,7 +34,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let payment = found(&call).await?;
     let mut refunds = call.state.services.all_payments.refunds(payment.terms().tenant, payment.id()).await?;
     refunds.retain(|refund| created.contains(refund.created_at));

@@ -101,9 +101,7 @@ impl Decider {
             payout.look_up(&*self.route_book, tenant, &mut problems).await?;
             payout.judge_by(route, &mut problems);
         }
-        if !problems.is_empty() {
-            return Err(CreateError::Invalid(problems));
-        }
+        problems.into_result().map_err(CreateError::Invalid)?;
         let bounds = Bounds::of(route);
         let fee = bear_fee(draft.amount, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.require(&route.rail)?;

@@ -158,10 +158,7 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
     for member in members_of(route).iter().filter(|member| !given(member)) {
         problems.add(&format!("payout.{member}"), "is required");
     }
-    match read {
-        Some(payout) if problems.is_empty() => Ok(payout),
-        _ => Err(problems),
-    }
+    problems.admit(read)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Commit, Decided, act};
-use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32};
+use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32, unless_blank};
 use serde_json::Value;
 
 use crate::{
@@ -39,11 +39,11 @@ impl RefundOrder {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let amount = fields.required_amount("amount", &mut problems);
-        let said = |text: Option<&str>| text.filter(|text| !text.trim().is_empty()).map(str::to_owned);
-        let reason = said(fields.text("reason", MAX_REASON, &mut problems));
-        let ticket_id = said(fields.text("ticket_id", MAX_TICKET, &mut problems));
+        let mut text =
+            |name, max| fields.text(name, max, &mut problems).and_then(unless_blank).map(str::to_owned);
+        let (reason, ticket_id) = (text("reason", MAX_REASON), text("ticket_id", MAX_TICKET));
         let order = amount.map(|amount| Self { amount, reason, ticket_id });
-        order.filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(order)
     }
 }
 
