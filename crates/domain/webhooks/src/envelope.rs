@@ -1,6 +1,6 @@
 //! The envelope of every event.
 
-use quipu_kernel::{Environment, EventId, MerchantId, Tenant, Timestamp};
+use quipu_kernel::{Environment, EventId, MerchantId, Tenant, Timestamp, json_text};
 use serde::Serialize;
 
 use crate::name::EventName;
@@ -32,6 +32,6 @@ impl<'a, Data: Serialize> Envelope<'a, Data> {
 
     /// The JSON that is delivered, byte for byte.
     pub fn payload(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"))
+        json_text(self)
     }
 }

@@ -46,7 +46,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 
 /// The refund, and the payment as it is after it.
 fn shown(payment: &Payment, refund: &Refund) -> Value {
-    let mut shown = serde_json::to_value(refund).unwrap_or_default();
+    let mut shown = json!(refund);
     shown["payment"] = operator_record(payment);
     shown["status"] = json!(payment.status());
     shown["status_version"] = json!(payment.state().version);

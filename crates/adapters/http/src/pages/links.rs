@@ -2,7 +2,7 @@
 //! because kept answers must not contain it.
 
 use quipu_commit::Answer;
-use quipu_kernel::{Environment, PaymentId, Secret};
+use quipu_kernel::{Environment, PaymentId, Secret, json_text};
 use quipu_payments::{PageLinks, Payment, PaymentRecord, PaymentType};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ fn created(answer: &Answer) -> Option<(PaymentType, PaymentId)> {
 }
 
 fn member(url: &Secret) -> String {
-    let text = serde_json::to_string(url.expose()).unwrap_or_default();
+    let text = json_text(url.expose());
     format!(",\"payment_page_url\":{text}}}")
 }
 

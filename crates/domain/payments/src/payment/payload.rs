@@ -151,7 +151,7 @@ impl<'a> Data<'a> {
 
 /// The `data` of an event of this payment, to be compared with a stored one.
 pub(crate) fn data_of(payment: &Payment, previous: Option<Status>) -> serde_json::Value {
-    serde_json::to_value(Data::of(payment, previous)).unwrap_or_default()
+    serde_json::json!(Data::of(payment, previous))
 }
 
 /// The events of the step that `payment` has just taken from `previous`, or of its creation. Their
