@@ -194,11 +194,8 @@ impl Entrance {
             let mut problems = Problems::new();
             let query = Query::parse(self.request.query_string())?;
             let environment = query.parsed::<Environment>("environment", &mut problems);
-            return if problems.is_empty() {
-                caller::tenant_named_by_staff(&self.state, named, environment).await
-            } else {
-                Err(problems.into())
-            };
+            problems.into_result()?;
+            return caller::tenant_named_by_staff(&self.state, named, environment).await;
         }
         let caller = caller::by_key_or_token(&self.state, &self.request, self.now).await;
         let tenant = self.admit(caller, needs).await?.tenant();

@@ -2,7 +2,7 @@
 //! error.
 
 use actix_web::{HttpResponse, http::StatusCode};
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Timestamp, json_text};
 use serde::Serialize;
 
 use crate::{error_code::ErrorCode, reply};
@@ -168,5 +168,5 @@ struct Ticket<'a> {
 }
 
 fn written(shape: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(shape).unwrap_or_default()
+    json_text(shape).into_bytes()
 }

@@ -8,7 +8,7 @@ use diesel::{
     sql_types::{Array, BigInt, Bool, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::Tenant;
+use quipu_kernel::{Tenant, json_text};
 
 /// The rows of a tenant that have one of some keys: each column of the key has one of the values given for
 /// it.
@@ -43,7 +43,7 @@ impl Keys {
     /// Adds the condition that the column `name` has one of `values`.
     pub(crate) fn with<'v>(mut self, name: &'static str, values: impl IntoIterator<Item = &'v str>) -> Self {
         let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
-        let choice = serde_json::to_string(&values).unwrap_or_else(|_| unreachable!("texts are always JSON"));
+        let choice = json_text(&values);
         if values.len() != 1
             && let Some(keys) = self.columns.iter().map(|column| column.values.len()).find(|keys| *keys != 1)
         {

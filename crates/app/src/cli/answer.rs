@@ -76,31 +76,48 @@ impl fmt::Display for Unanswered {
 /// The outcome of a change that cannot be repeated under a key. If it is unknown, the error says what may have
 /// been made, and how to find it.
 pub(super) fn explained<T>(
-    outcome: Result<T, impl Into<anyhow::Error>>,
+    outcome: Result<T, impl ChangeError>,
     what_may_be: impl FnOnce() -> String,
 ) -> Result<T> {
     outcome.map_err(|error| {
+        let is_unknown = matches!(error.of_store(), Some(StoreError::OutcomeUnknown(_)));
         let error = error.into();
-        if is_unknown(&error) { error.context(what_may_be()) } else { error }
+        if is_unknown { error.context(what_may_be()) } else { error }
     })
 }
 
-/// Whether the store could not tell if the change was made.
+/// Whether the store could not tell if a decision was made.
 pub(super) fn is_unknown(error: &anyhow::Error) -> bool {
-    let of_store = |error: &StoreError| matches!(error, StoreError::OutcomeUnknown(_));
-    let of_directory =
-        |error: &DirectoryError| matches!(error, DirectoryError::Store(error) if of_store(error));
-    let of_webhook = |error: &EndpointError| matches!(error, EndpointError::Store(error) if of_store(error));
-    let of_ticket = |error: &TicketError| matches!(error, TicketError::Store(error) if of_store(error));
-    let of_decision = |error: &DecideError| matches!(error, DecideError::Store(error) if of_store(error));
-    let of_adjustment = |error: &AdjustError| matches!(error, AdjustError::Store(error) if of_store(error));
-    error.downcast_ref().is_some_and(of_store)
-        || error.downcast_ref().is_some_and(of_directory)
-        || error.downcast_ref().is_some_and(of_webhook)
-        || error.downcast_ref().is_some_and(of_ticket)
-        || error.downcast_ref().is_some_and(of_decision)
-        || error.downcast_ref().is_some_and(of_adjustment)
+    let of_store = error
+        .downcast_ref::<StoreError>()
+        .or_else(|| error.downcast_ref::<DecideError>()?.of_store())
+        .or_else(|| error.downcast_ref::<AdjustError>()?.of_store());
+    matches!(of_store, Some(StoreError::OutcomeUnknown(_)))
 }
+
+/// The error of a change, which may be that of the store.
+pub(super) trait ChangeError: Into<anyhow::Error> {
+    /// The error of the store, if it is one.
+    fn of_store(&self) -> Option<&StoreError>;
+}
+
+impl ChangeError for StoreError {
+    fn of_store(&self) -> Option<&StoreError> {
+        Some(self)
+    }
+}
+
+macro_rules! change_error {
+    ($($name:ty),+) => { $(
+        impl ChangeError for $name {
+            fn of_store(&self) -> Option<&StoreError> {
+                if let Self::Store(error) = self { Some(error) } else { None }
+            }
+        }
+    )+ };
+}
+
+change_error!(AdjustError, DecideError, DirectoryError, EndpointError, TicketError);
 
 #[cfg(test)]
 mod tests {
@@ -129,18 +146,19 @@ mod tests {
     #[test]
     fn only_an_unknown_outcome_is_told_with_what_may_have_been_made() {
         let unknown = || StoreError::OutcomeUnknown("silence".to_owned());
-        let told = |error: anyhow::Error| {
-            let refused = explained::<()>(Err(error), || "a key may have been made".to_owned());
-            format!("{:#}", refused.expect_err("it stays an error"))
-        };
-        let (of_directory, of_webhook) = (DirectoryError::Store(unknown()), EndpointError::Store(unknown()));
-        let of_ticket = TicketError::Store(unknown());
-        for error in [unknown().into(), of_directory.into(), of_webhook.into(), of_ticket.into()] {
-            let told = told(error);
+        let of_directory = told(DirectoryError::Store(unknown()));
+        let of_webhook = told(EndpointError::Store(unknown()));
+        let of_ticket = told(TicketError::Store(unknown()));
+        for told in [told(unknown()), of_directory, of_webhook, of_ticket] {
             assert!(told.starts_with("a key may have been made: ") && told.ends_with("silence"), "{told}");
         }
-        for error in [StoreError::Overloaded.into(), DirectoryError::NotFound.into()] {
-            assert!(!told(error).contains("may have been"));
+        for told in [told(StoreError::Overloaded), told(DirectoryError::NotFound)] {
+            assert!(!told.contains("may have been"));
         }
+    }
+
+    fn told(error: impl ChangeError) -> String {
+        let refused = explained::<()>(Err(error), || "a key may have been made".to_owned());
+        format!("{:#}", refused.expect_err("it stays an error"))
     }
 }

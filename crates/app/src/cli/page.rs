@@ -76,7 +76,7 @@ impl Command {
 fn look_of(body: &Value) -> Result<MerchantPage, Problems> {
     let mut problems = Problems::new();
     let page = MerchantPage::read(&Fields::of_body(body)?, &mut problems);
-    if problems.is_empty() { Ok(page) } else { Err(problems) }
+    problems.into_result().map(|()| page)
 }
 
 fn draw(file: &Path) -> Result<Vec<u8>> {

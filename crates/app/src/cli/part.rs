@@ -24,7 +24,7 @@ impl Part {
     pub(super) fn page(&self) -> Result<Page> {
         let mut problems = Problems::new();
         let page = Page::read(self.limit, self.offset, &mut problems);
-        page.ok_or(problems).map_err(session::explained)
+        problems.admit(page).map_err(session::explained)
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod act;
 mod answer;
 mod changes;
 mod join;
@@ -14,6 +15,7 @@ mod tally;
 mod waits;
 mod work;
 
+pub use act::{Decided, act, act_again_if_overtaken, act_on};
 pub use answer::{Answer, AnswerKey, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use changes::{Changes, Committed, Nonce};
 pub use join::Join;

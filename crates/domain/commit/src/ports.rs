@@ -49,9 +49,11 @@ pub enum CommitError {
 }
 
 impl From<CommitError> for StoreError {
-    /// Converts a refusal that this caller cannot receive into an internal error.
+    /// The caller of a decision that others overtook each time may try again in a moment. A refusal that this caller
+    /// cannot receive is an internal error.
     fn from(error: CommitError) -> Self {
         match error {
+            CommitError::Refused(Refusal::Stale) => Self::Overloaded,
             CommitError::Refused(refusal) => Self::Failed(refusal.to_string()),
             CommitError::Store(error) => error,
         }

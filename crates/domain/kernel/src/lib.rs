@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod blank;
 mod clock;
 mod currency;
 mod day;
@@ -8,6 +9,7 @@ mod environment;
 mod fields;
 mod folded;
 mod ids;
+mod json;
 mod money;
 mod network;
 mod page;
@@ -18,6 +20,7 @@ mod unrecognised;
 mod web_url;
 mod wire_names;
 
+pub use blank::unless_blank;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
 pub use day::Day;
@@ -26,6 +29,7 @@ pub use environment::{Environment, Tenant};
 pub use fields::{Fields, has_control_characters};
 pub use folded::fold;
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource};
+pub use json::json_text;
 pub use money::{Amount, MAX_MINOR, Minor, OutOfRange};
 pub use network::{Network, NoNetwork};
 pub use page::Page;

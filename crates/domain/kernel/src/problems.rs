@@ -44,6 +44,16 @@ impl Problems {
         self.0.is_empty()
     }
 
+    /// Nothing if there are no problems, and otherwise the problems.
+    pub fn into_result(self) -> Result<(), Self> {
+        if self.is_empty() { Ok(()) } else { Err(self) }
+    }
+
+    /// What was `read`, if there are no problems. It must be there then.
+    pub fn admit<T>(self, read: Option<T>) -> Result<T, Self> {
+        read.filter(|_| self.is_empty()).ok_or(self)
+    }
+
     /// The texts, for the answer's `message` array.
     pub fn into_messages(self) -> Vec<String> {
         self.0

@@ -113,7 +113,7 @@ impl NewApiKey {
             let tenant = Tenant::new(merchant, environment);
             Self { tenant, name, scopes, rate_limits, expires_at }
         });
-        new.filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(new)
     }
 }
 

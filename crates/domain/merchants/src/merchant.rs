@@ -119,7 +119,7 @@ impl NewMerchant {
         let return_urls = ReturnUrls::read(&fields, &mut problems).unwrap_or_default();
         let status = fields.parsed("status", &mut problems).unwrap_or(MerchantStatus::Active);
         let new = name.map(|name| Self { name, api_version, status, return_urls });
-        new.filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(new)
     }
 }
 
@@ -149,7 +149,7 @@ impl MerchantPatch {
         if fields.parsed("api_version", &mut problems).is_some_and(|named: ApiVersion| named != version) {
             problems.add("api_version", "is changed by the operation switch");
         }
-        if problems.is_empty() { Ok(patch) } else { Err(problems) }
+        problems.into_result().map(|()| patch)
     }
 }
 

@@ -123,19 +123,16 @@ impl Onboarding {
         id: MerchantId,
         decide: impl Fn(&Merchant) -> (Merchant, AuditRecord),
     ) -> Result<Merchant, DirectoryError> {
-        for _ in 0..MOST_ATTEMPTS {
+        let revised = again_while_stale(async || {
             let before = self.existing(id).await?;
             let (after, audit) = decide(&before);
-            if after == before {
-                return Ok(after);
+            if after != before {
+                let change = MerchantChange { before, after: after.clone() };
+                self.directory.update_merchant(change, audit).await?;
             }
-            let change = MerchantChange { before, after: after.clone() };
-            match self.directory.update_merchant(change, audit).await {
-                Err(DirectoryError::Stale) => {}
-                outcome => return outcome.map(|()| after),
-            }
-        }
-        Err(DirectoryError::Stale)
+            Ok(after)
+        });
+        revised.await
     }
 
     /// Replaces all routes of a merchant.
@@ -215,6 +212,19 @@ impl Onboarding {
         self.entropy.fill(&mut random);
         Builder::from_random_bytes(random).into_uuid().to_string()
     }
+}
+
+/// Makes an attempt, and further ones while the last was `Stale`.
+async fn again_while_stale<T>(
+    attempt: impl AsyncFn() -> Result<T, DirectoryError>,
+) -> Result<T, DirectoryError> {
+    for _ in 1..MOST_ATTEMPTS {
+        match attempt().await {
+            Err(DirectoryError::Stale) => {}
+            outcome => return outcome,
+        }
+    }
+    attempt().await
 }
 
 /// A merchant as the audit log shows it.

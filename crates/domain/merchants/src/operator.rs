@@ -78,6 +78,6 @@ impl NewOperator {
         let role = fields.required_parsed::<Role>("role", &mut problems);
         let expires_at = fields.future_instant("expires_at", now, &mut problems);
         let new = || Some(Self { name: name?, role: role?, expires_at });
-        new().filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(new())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Display};
 
-use quipu_kernel::{Currency, Environment, Fields, Minor, Problems};
+use quipu_kernel::{Currency, Environment, Fields, Minor, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
@@ -60,7 +60,7 @@ pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<V
             routes.push(route);
         }
     }
-    if problems.is_empty() { Ok(routes) } else { Err(problems) }
+    problems.into_result().map(|()| routes)
 }
 
 fn parse_route(
@@ -231,7 +231,7 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
                 "redirect_url" => members.web_url(name, problems),
                 _ => members.text(name, MOST_IN_INSTRUCTION, problems),
             };
-            let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
+            let Some(text) = text.and_then(unless_blank) else { continue };
             if name == "uri" && !is_payment_uri(text) {
                 problems.add(&members.path(name), "must be the URI of a payment");
             }

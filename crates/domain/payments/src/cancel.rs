@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
+use quipu_commit::{Commit, Decided, act};
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 
 use crate::{
-    act::{Decided, act},
     error::CancelError,
     payment::{Failure, Payment, apply::TransitionContext, status::Trigger},
     ports::PaymentReads,

@@ -45,17 +45,18 @@ impl Consequence {
         use RailEventKind::{Completed, Failed, Returned};
         use Status as S;
         match (payment.terms().kind.direction(), kind, payment.status()) {
-            (Direction::Deposit, Completed, S::Processing) => Self::Move(&[Trigger::Confirm]),
-            (Direction::Deposit, Completed, S::Expired | S::Cancelled) => Self::Move(&[Trigger::ArriveLate]),
+            (Direction::Deposit, Completed, S::Processing | S::Expired | S::Cancelled) => {
+                Self::Move(payment.completion())
+            }
             (Direction::Deposit, Completed, S::Completed | S::Refunded | S::PartialRefund) => Self::Known,
             (Direction::Deposit, Failed, S::Processing) => Self::Move(&[Trigger::Fail]),
             (Direction::Deposit, Failed, S::Failed | S::Expired | S::Cancelled) => Self::Known,
 
             // It was paid all the same, whoever submitted it.
             (Direction::Withdrawal, Completed, S::Pending) if payment.situation().has_recipient => {
-                Self::Move(&[Trigger::Submit, Trigger::Confirm])
+                Self::Move(payment.completion())
             }
-            (Direction::Withdrawal, Completed, S::Processing) => Self::Move(&[Trigger::Confirm]),
+            (Direction::Withdrawal, Completed, S::Processing) => Self::Move(payment.completion()),
             (Direction::Withdrawal, Completed, S::Completed | S::Refunded) => Self::Known,
             (Direction::Withdrawal, Failed, S::Pending | S::Processing) => Self::Move(&[Trigger::Fail]),
             (Direction::Withdrawal, Failed, S::Failed | S::Cancelled | S::Expired | S::Refunded) => {

@@ -4,7 +4,10 @@ use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::{Amount, Currency, PaymentId, Problems, StoreError};
 use quipu_ledger::PostingError;
 
-use crate::payment::status::Status;
+use crate::{
+    history::receipt::NotResolved,
+    payment::{apply::NotMoved, refund::NotRefundable, status::Status},
+};
 
 /// Why no payment was created.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -179,10 +182,7 @@ pub enum SettleError {
 
 impl From<CommitError> for SettleError {
     fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Refused(Refusal::Posting(error)) => Self::Unbookable(error),
-            error => Self::Store(error.into()),
-        }
+        RailEventError::from(error).into()
     }
 }
 
@@ -215,6 +215,18 @@ impl From<CommitError> for RailEventError {
     }
 }
 
+/// What stands in the way of a person's decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub enum NotAllowed {
+    /// The payment does not make the move.
+    Move(#[from] NotMoved),
+    /// The payment cannot be refunded.
+    Refund(#[from] NotRefundable),
+    /// The receipt cannot be resolved so.
+    Receipt(#[from] NotResolved),
+}
+
 /// Why a person's decision about a payment was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DecideError {
@@ -224,12 +236,12 @@ pub enum DecideError {
     /// There is no such receipt.
     #[error("there is no such receipt")]
     ReceiptNotFound,
-    /// The transition table does not allow the move (`INVALID_STATUS_TRANSITION`).
-    #[error("{0}")]
-    NotAllowed(String),
+    /// The state of the payment or receipt does not allow it (`INVALID_STATUS_TRANSITION`).
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
     /// The refunds would sum to more than was paid.
     #[error("{0}")]
-    ExceedsPayment(crate::payment::refund::NotRefundable),
+    ExceedsPayment(NotRefundable),
     /// The available balance does not cover it.
     #[error("the available balance does not cover it")]
     InsufficientBalance,

@@ -259,11 +259,12 @@ impl Payment {
     }
 
     /// The facts that the transition table needs.
-    pub const fn situation(&self) -> Situation {
+    pub fn situation(&self) -> Situation {
         Situation {
             kind: self.terms.kind,
             method: self.terms.method,
             has_recipient: self.state.payout.is_some(),
+            refundable: self.refundable(),
         }
     }
 

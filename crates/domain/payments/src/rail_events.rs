@@ -12,13 +12,12 @@ mod incoming;
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Refusal};
+use quipu_commit::{Changes, Commit, CommitError, Decided, Holder, Index, Name, NameChange, Refusal, act_on};
 use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Timestamp, base32};
 use quipu_merchants::SIMULATOR_RAIL;
 
 use self::incoming::{Effect, Found, Incoming, Source};
 use crate::{
-    act::{Decided, act_on},
     choice,
     error::RailEventError,
     history::{

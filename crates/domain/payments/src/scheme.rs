@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
+use quipu_commit::{Commit, Decided, act};
 use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant, wire_names};
 
 use crate::{
-    act::{Decided, act},
     choice::choice_id,
     error::RailEventError,
     payment::{Failure, Payment, changes, status::Status},

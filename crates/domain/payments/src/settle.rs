@@ -9,7 +9,7 @@ mod unknown_rails;
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal, WorkInHand, WorkQueue};
+use quipu_commit::{Changes, Commit, CommitError, Decided, Refusal, WorkInHand, WorkQueue, act_on};
 use quipu_kernel::{Clock, Entropy, StoreError};
 use quipu_merchants::{Direction, Method};
 
@@ -18,7 +18,6 @@ use self::{
     unknown_rails::UnknownRails,
 };
 use crate::{
-    act::{Decided, act_on},
     error::{RailEventError, SettleError},
     history::received::RailEventOutcome,
     payment::{

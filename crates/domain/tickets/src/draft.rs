@@ -3,7 +3,7 @@
 //! Each reader checks everything that the request alone can show, and collects all problems. Unknown members
 //! are ignored; `null` is the same as leaving a member out.
 
-use quipu_kernel::{Fields, PaymentId, Problems};
+use quipu_kernel::{Fields, PaymentId, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
@@ -61,7 +61,7 @@ impl TicketDraft {
             reference: reference.map(str::to_owned),
             requires_refund,
         });
-        whole(draft, problems)
+        problems.admit(draft)
     }
 
     /// The payment it is about.
@@ -77,14 +77,6 @@ fn read_payment_id(fields: &Fields<'_>, problems: &mut Problems) -> Option<Payme
         problems.add("payment_id", NO_SUCH_PAYMENT);
     }
     id
-}
-
-/// The value, unless there were problems.
-pub(crate) fn whole<T>(value: Option<T>, problems: Problems) -> Result<T, Problems> {
-    match value {
-        Some(value) if problems.is_empty() => Ok(value),
-        _ => Err(problems),
-    }
 }
 
 /// An upload, as a comment names it.
@@ -122,7 +114,7 @@ impl CommentDraft {
             }
         }
         let uploads = uploads.into_iter().flatten().collect();
-        whole(text.map(|text| Self { body: text.to_owned(), uploads }), problems)
+        problems.admit(text.map(|text| Self { body: text.to_owned(), uploads }))
     }
 
     /// The uploads that it names.
@@ -171,7 +163,7 @@ impl UploadDraft {
             problems.add("file_size", format_args!("must be from 1 to {MAX_FILE_BYTES}"));
         }
         let draft = filename.zip(content_type);
-        whole(draft.map(|(filename, content_type)| Self { filename, content_type }), problems)
+        problems.admit(draft.map(|(filename, content_type)| Self { filename, content_type }))
     }
 }
 
@@ -180,7 +172,7 @@ pub fn parse_closing_comment(body: &Value) -> Result<Option<String>, Problems> {
     let fields = Fields::of_body(body)?;
     let mut problems = Problems::new();
     let comment = fields.long_text("comment", MAX_BODY, &mut problems);
-    // An empty text says nothing, and so does not leave a comment.
-    let comment = comment.filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    whole(Some(comment), problems)
+    // A blank text does not leave a comment.
+    let comment = comment.and_then(unless_blank).map(str::to_owned);
+    problems.admit(Some(comment))
 }

@@ -1,6 +1,6 @@
 //! The refusals of the use cases of this crate.
 
-use quipu_commit::{CommitError, Refusal};
+use quipu_commit::{CommitError, Index, Refusal};
 use quipu_kernel::{Problems, StoreError};
 
 use crate::{
@@ -42,7 +42,13 @@ pub enum TicketError {
 
 impl From<CommitError> for TicketError {
     fn from(error: CommitError) -> Self {
-        Self::Store(error.into())
+        match error {
+            CommitError::Refused(Refusal::Stale) => Self::Overtaken,
+            CommitError::Refused(Refusal::NameTaken { name, .. }) if name.index == Index::TICKET_PAYMENT => {
+                Self::ExistsForPayment
+            }
+            error => Self::Store(error.into()),
+        }
     }
 }
 

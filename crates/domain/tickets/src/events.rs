@@ -1,7 +1,7 @@
 //! The events of a ticket as bytes, in the form in which merchants receive them.
 
-use quipu_kernel::{Entropy, Environment, EventId, MerchantId, Timestamp};
-use quipu_webhooks::{Event, EventName};
+use quipu_kernel::{Entropy, EventId};
+use quipu_webhooks::{Envelope, Event, EventName};
 use serde::Serialize;
 
 use crate::{
@@ -10,17 +10,6 @@ use crate::{
     ticket::Ticket,
     view::{CommentRecord, TicketRecord},
 };
-
-#[derive(Serialize)]
-struct Envelope<'a> {
-    id: &'a EventId,
-    #[serde(rename = "type")]
-    name: &'static str,
-    created_at: Timestamp,
-    merchant_id: MerchantId,
-    environment: Environment,
-    data: Data<'a>,
-}
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -50,15 +39,7 @@ pub(crate) fn event(
 ) -> Event {
     let (tenant, at) = (ticket.terms().tenant, ticket.state().last_activity_at);
     let id = EventId::new(at, entropy);
-    let envelope = Envelope {
-        id: &id,
-        name: name.as_str(),
-        created_at: at,
-        merchant_id: tenant.merchant(),
-        environment: tenant.environment(),
-        data: Data { ticket: TicketRecord::of(ticket), comment: comment.map(CommentRecord::of) },
-    };
-    let payload = serde_json::to_string(&envelope);
-    let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
+    let data = Data { ticket: TicketRecord::of(ticket), comment: comment.map(CommentRecord::of) };
+    let payload = Envelope::new(&id, name, at, tenant, data).payload();
     Event { id, name, at, payment_id: None, status: None, named: None, payload }
 }

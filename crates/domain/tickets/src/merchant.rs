@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use quipu_commit::{Decided, act};
 use quipu_kernel::{Problems, Tenant};
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     draft::{CommentDraft, NO_SUCH_PAYMENT, TicketDraft},
     error::TicketError,
     ids::TicketId,
-    office::{TRIES, TicketOffice, unaudited},
+    office::{TicketOffice, unaudited},
     ports::FileRefused,
     status::Step,
     ticket::{NoSuchStep, Ticket},
@@ -37,7 +38,8 @@ impl TicketOffice {
         let change = desk.open(tenant, draft);
         let ticket = change.ticket.clone();
         let changes = changes::of_ticket(change, desk.at, self.periods.close_after);
-        if self.commit_unless_stale(changes).await? { Ok(ticket) } else { Err(TicketError::Overtaken) }
+        self.ports.commit.commit(changes).await?;
+        Ok(ticket)
     }
 
     /// Adds a comment, with files that have arrived. A file that breaks a rule is deleted, and the problem
@@ -68,21 +70,22 @@ impl TicketOffice {
         draft: &CommentDraft,
         files: &[CompleteUpload],
     ) -> Result<Comment, TicketError> {
-        for _ in 0..TRIES {
+        let read = || async {
             let ticket = self.ticket(tenant, id).await?;
             if ticket.state().attachments.len() + files.len() > MAX_FILES {
                 return Err(TicketError::TooManyFiles(MAX_FILES));
             }
             self.require_unspent(tenant, files).await?;
+            Ok(ticket)
+        };
+        let decide = |ticket: Ticket| {
             let desk = self.desk();
             let change = desk.comment(&ticket, draft, files.to_vec())?;
             let comment = change.comment.clone();
             let changes = changes::of_ticket(change, desk.at, self.periods.close_after);
-            if self.commit_unless_stale(changes).await? {
-                return comment.ok_or(TicketError::Overtaken);
-            }
-        }
-        Err(TicketError::Overtaken)
+            Ok(Decided::change(changes, comment))
+        };
+        act(&*self.ports.commit, read, decide).await?.ok_or(TicketError::Overtaken)
     }
 
     /// Closes the ticket, and adds a comment if there is one.

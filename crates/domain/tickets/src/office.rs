@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Commit, CommitError, Index, Refusal};
+use quipu_commit::{Commit, Decided, act};
 use quipu_kernel::{Clock, Entropy, IdSource, Tenant};
 use quipu_merchants::AuditRecord;
 
@@ -16,10 +16,6 @@ use crate::{
     ports::{FileStore, SupportReads, Thumbnails, TicketReads},
     ticket::{NoSuchStep, Ticket},
 };
-
-/// How often a decision is made again because the ticket, or a file of its comment, has changed meanwhile. Of several callers that
-/// change one ticket at the same time, at least one succeeds in each round.
-pub(crate) const TRIES: u8 = 100;
 
 /// The ports that the use cases need.
 pub struct TicketPorts {
@@ -96,33 +92,16 @@ impl TicketOffice {
         decide: impl Fn(Desk<'_>, &Ticket) -> Result<TicketChange, NoSuchStep> + Send + Sync,
         audit: impl Fn(Desk<'_>, &TicketChange) -> Option<AuditRecord> + Send + Sync,
     ) -> Result<TicketChange, TicketError> {
-        for _ in 0..TRIES {
-            let ticket = self.ticket(tenant, id).await?;
+        let decide = |ticket: Ticket| {
             let desk = self.desk();
             let change = decide(desk, &ticket)?;
             let mut changes = changes::of_ticket(change.clone(), desk.at, self.periods.close_after);
             if let Some(line) = audit(desk, &change) {
                 changes.add(line);
             }
-            if self.commit_unless_stale(changes).await? {
-                return Ok(change);
-            }
-        }
-        Err(TicketError::Overtaken)
-    }
-
-    /// Commits; answers `false` if something that the decision rests on has changed.
-    pub(crate) async fn commit_unless_stale(&self, changes: Changes) -> Result<bool, TicketError> {
-        match self.ports.commit.commit(changes).await {
-            Ok(_) => Ok(true),
-            Err(CommitError::Refused(Refusal::Stale)) => Ok(false),
-            Err(CommitError::Refused(Refusal::NameTaken { name, .. }))
-                if name.index == Index::TICKET_PAYMENT =>
-            {
-                Err(TicketError::ExistsForPayment)
-            }
-            Err(error) => Err(error.into()),
-        }
+            Ok(Decided::change(changes, change))
+        };
+        act(&*self.ports.commit, || self.ticket(tenant, id), decide).await
     }
 }
 

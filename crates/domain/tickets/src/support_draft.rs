@@ -1,10 +1,10 @@
 //! The requests of support about tickets.
 
-use quipu_kernel::{Fields, Problems};
+use quipu_kernel::{Fields, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
-    draft::{MAX_BODY, MAX_TEXT, whole},
+    draft::{MAX_BODY, MAX_TEXT},
     status::Status,
 };
 
@@ -16,7 +16,7 @@ pub fn parse_assignment(body: &Value) -> Result<Option<String>, Problems> {
         return Ok(None);
     }
     let assignee = fields.required_text("assignee", MAX_TEXT, &mut problems);
-    whole(assignee.map(|assignee| Some(assignee.to_owned())), problems)
+    problems.admit(assignee.map(|assignee| Some(assignee.to_owned())))
 }
 
 /// A valid request to move a ticket.
@@ -38,10 +38,9 @@ impl MoveDraft {
         if summary.is_some() && !ends {
             problems.add("resolution_summary", "is only for status resolved, closed or canceled");
         }
-        // An empty text says nothing.
-        let summary = summary.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let summary = summary.and_then(unless_blank).map(str::to_owned);
         let draft = status.map(|status| Self { status, resolution_summary: summary });
-        whole(draft, problems)
+        problems.admit(draft)
     }
 }
 
@@ -59,6 +58,6 @@ impl ReplyDraft {
         let mut problems = Problems::new();
         let text = fields.required_long_text("body", MAX_BODY, &mut problems);
         let internal = fields.boolean("internal", &mut problems).unwrap_or(false);
-        whole(text.map(|text| Self { body: text.to_owned(), internal }), problems)
+        problems.admit(text.map(|text| Self { body: text.to_owned(), internal }))
     }
 }

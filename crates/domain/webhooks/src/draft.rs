@@ -32,14 +32,9 @@ impl EndpointDraft {
         let events = EventName::read_list(&fields, "events", p);
         let description = fields.long_text("description", LONGEST_DESCRIPTION, p).map(str::to_owned);
         let secret = read_secret(&fields, p);
-        match url {
-            Some(url) if problems.is_empty() => {
-                let events = events.unwrap_or_else(|| EventName::DEFAULTS.to_vec());
-                let description = description.filter(|text| !text.is_empty());
-                Ok(Self { url, events, description, secret })
-            }
-            _ => Err(problems),
-        }
+        let events = events.unwrap_or_else(|| EventName::DEFAULTS.to_vec());
+        let description = description.filter(|text| !text.is_empty());
+        problems.admit(url).map(|url| Self { url, events, description, secret })
     }
 }
 
@@ -70,7 +65,7 @@ impl EndpointPatch {
             events: EventName::read_list(&fields, "events", p),
             description: fields.long_text("description", LONGEST_DESCRIPTION, p).map(str::to_owned),
         };
-        if problems.is_empty() { Ok(patch) } else { Err(problems) }
+        problems.into_result().map(|()| patch)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_kernel::{Clock, Entropy, Secret, Tenant};
 use quipu_merchants::{Actor, AuditRecord};
 use quipu_signing::{Keyring, WebhookSecret};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     draft::EndpointDraft,
@@ -77,8 +77,7 @@ impl CreateEndpoint {
         let action = "webhook.create";
         let line =
             AuditRecord::new(self.entropy.as_ref(), endpoint.created_at, actor, action, Some(merchant));
-        let shown = serde_json::to_value(EndpointView::of(endpoint));
-        let shown = shown.unwrap_or_else(|_| unreachable!("texts and flags are always JSON"));
+        let shown = json!(EndpointView::of(endpoint));
         line.about(format!("webhook/{}", endpoint.id)).changing(Value::Null, shown)
     }
 }

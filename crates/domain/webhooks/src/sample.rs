@@ -4,7 +4,7 @@
 use quipu_kernel::{EventId, Tenant, Timestamp};
 use serde_json::{Value, json};
 
-use crate::name::EventName;
+use crate::{envelope::Envelope, name::EventName};
 
 /// The payload of a sample of this event.
 pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tenant) -> String {
@@ -16,15 +16,7 @@ pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tena
         EventName::TicketCommentAdded => json!({ "ticket": ticket(name, at), "comment": comment(at) }),
         _ => payment(name, at),
     };
-    let envelope = json!({
-        "id": id,
-        "type": name,
-        "created_at": at,
-        "merchant_id": tenant.merchant(),
-        "environment": tenant.environment(),
-        "data": data,
-    });
-    envelope.to_string()
+    json!(Envelope::new(id, name, at, tenant, data)).to_string()
 }
 
 fn payment(name: EventName, at: Timestamp) -> Value {

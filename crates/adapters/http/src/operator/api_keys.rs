@@ -4,7 +4,7 @@ use quipu_kernel::Problems;
 use quipu_merchants::{ApiKeyRecord, NewApiKey, Scope};
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, merchant_of, of_part};
+use super::{existing_merchant, merchant_of, of_part};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -27,7 +27,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let mut keys = call.state.services.directory.api_keys(existing_merchant(&call).await?.id).await?;
     keys.retain(|key| created.contains(key.created_at));
     // A merchant has few keys, so a page is cut from the list of all.

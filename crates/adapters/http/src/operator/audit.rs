@@ -3,7 +3,6 @@
 use quipu_kernel::Problems;
 use quipu_merchants::AuditFilter;
 
-use super::checked;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -16,7 +15,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
     let filter = AuditFilter { merchant: query.merchant(&mut problems), at: query.created(&mut problems) };
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (lines, total) = call.state.services.directory.audit_log(filter, page).await?;
     envelope::many(lines, total, page)
 }

@@ -3,7 +3,7 @@
 use quipu_kernel::Problems;
 use quipu_merchants::{Beneficiary, NewBeneficiary};
 
-use super::{checked, existing_merchant};
+use super::existing_merchant;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -23,7 +23,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (beneficiaries, total) = call.state.services.directory.beneficiaries(merchant, created, page).await?;
     envelope::many(beneficiaries.iter().map(Beneficiary::shown).collect(), total, page)
 }

@@ -3,7 +3,7 @@
 use quipu_kernel::{Fields, Problems};
 use serde_json::json;
 
-use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
+use super::{existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -17,7 +17,7 @@ pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let body = call.json().await?;
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
-    let tenant = checked(tenant, problems)?;
+    let tenant = problems.admit(tenant)?;
     let issued = call.state.onboarding.issue_credential(tenant, staff.actor()).await?;
     envelope::one(json!({
         "credential_id": issued.record.credential_id,

@@ -3,7 +3,6 @@
 use quipu_kernel::{Problems, Timestamp};
 use serde_json::json;
 
-use super::checked;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -35,7 +34,7 @@ pub(crate) async fn chains(call: Call, _staff: AuthenticatedOperator) -> Outcome
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
     let merchant = query.merchant(&mut problems);
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (heads, total) = call.state.services.chains.heads(merchant, page).await?;
     envelope::many(heads, total, page)
 }

@@ -6,7 +6,7 @@ use quipu_merchants::{
 };
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, tenant_of};
+use super::{existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -32,7 +32,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
         status: query.parsed("status", &mut problems),
         created: query.created(&mut problems),
     };
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (merchants, total) = call.state.services.directory.merchants(filter, page).await?;
     let rows: Result<Vec<_>, _> = merchants.iter().map(|merchant| shown(&call.state, merchant)).collect();
     envelope::many(rows?, total, page)
@@ -57,7 +57,7 @@ pub(crate) async fn rotate_webhook_secret(call: Call, staff: AuthenticatedOperat
     let body = call.json().await?;
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
-    let tenant = checked(tenant, problems)?;
+    let tenant = problems.admit(tenant)?;
     let secret = call.state.onboarding.rotate_webhook_secret(tenant, staff.actor()).await?;
     envelope::one(json!({ "environment": tenant.environment(), "default_webhook_secret": secret.expose() }))
 }
@@ -68,7 +68,7 @@ pub(crate) async fn switch(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let body = call.json().await?;
     let mut problems = Problems::new();
     let version = Fields::of_body(&body)?.required_parsed::<ApiVersion>("api_version", &mut problems);
-    let version = checked(version, problems)?;
+    let version = problems.admit(version)?;
     let issued = call.state.onboarding.switch(merchant, version, staff.actor()).await?;
     let credentials: Vec<_> = issued.iter().map(shown_credential).collect();
     envelope::one(json!({ "merchant_id": merchant, "api_version": version, "credentials": credentials }))

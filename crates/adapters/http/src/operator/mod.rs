@@ -43,14 +43,6 @@ fn tenant_of(merchant: MerchantId, fields: &Fields<'_>, problems: &mut Problems)
     Some(Tenant::new(merchant, environment))
 }
 
-/// The value that was read, unless there were problems.
-fn checked<T>(value: Option<T>, problems: Problems) -> Result<T, ApiError> {
-    match value {
-        Some(value) if problems.is_empty() => Ok(value),
-        _ => Err(problems.into()),
-    }
-}
-
 /// A refusal about a part of a merchant rather than about the merchant.
 fn of_part(code: ErrorCode, what: &str) -> impl FnOnce(DirectoryError) -> ApiError {
     let message = format!("there is no such {what}");

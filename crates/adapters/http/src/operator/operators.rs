@@ -4,7 +4,7 @@ use quipu_kernel::Problems;
 use quipu_merchants::{NewOperator, Operator};
 use serde_json::{Value, json};
 
-use super::{checked, of_part};
+use super::of_part;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -26,7 +26,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (operators, total) = call.state.services.directory.operators(created, page).await?;
     envelope::many(operators.iter().map(shown).collect(), total, page)
 }

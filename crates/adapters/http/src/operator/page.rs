@@ -82,7 +82,8 @@ fn parse(body: &Value) -> Result<(MerchantPage, Option<Vec<u8>>), ApiError> {
     let mut problems = Problems::new();
     let page = MerchantPage::read(&fields, &mut problems);
     let logo = read_logo(&fields, &mut problems);
-    if problems.is_empty() { Ok((page, logo)) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok((page, logo))
 }
 
 fn read_logo(fields: &Fields<'_>, problems: &mut Problems) -> Option<Vec<u8>> {

@@ -51,5 +51,6 @@ fn parse(query: &Query) -> Result<(SearchFilter, Page), ApiError> {
         rail: query.text("rail", &mut problems).map(str::to_owned),
         payment: list::filter(query, &mut problems),
     };
-    if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok((filter, page))
 }

@@ -4,7 +4,7 @@ use quipu_kernel::{Fields, PaymentId, Problems};
 use quipu_payments::{ReceiptFilter, ReceiptStatus, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
 use serde_json::Value;
 
-use super::{checked, keyed_decision::KeyedDecision};
+use super::keyed_decision::KeyedDecision;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -27,7 +27,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
         created_from: created.from,
         created_to: created.to,
     };
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (receipts, total) = call.state.services.all_payments.receipts(&filter, page).await?;
     envelope::many(receipts.iter().map(operator_receipt).collect(), total, page)
 }
@@ -55,5 +55,5 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
 fn wanted(body: &Value) -> Result<Resolution, ApiError> {
     let mut problems = Problems::new();
     let action = Fields::of_body(body)?.required_parsed("action", &mut problems);
-    checked(action, problems)
+    Ok(problems.admit(action)?)
 }

@@ -4,7 +4,7 @@ use quipu_kernel::Problems;
 use quipu_payments::{Payment, Refund, RefundOrder, StaffCall, operator_record};
 use serde_json::{Value, json};
 
-use super::{checked, keyed_decision::KeyedDecision, payments::found};
+use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -33,7 +33,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let payment = found(&call).await?;
     let mut refunds = call.state.services.all_payments.refunds(payment.terms().tenant, payment.id()).await?;
     refunds.retain(|refund| created.contains(refund.created_at));
@@ -45,7 +45,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 
 /// The refund, and the payment as it is after it.
 fn shown(payment: &Payment, refund: &Refund) -> Value {
-    let mut shown = serde_json::to_value(refund).unwrap_or_default();
+    let mut shown = json!(refund);
     shown["payment"] = operator_record(payment);
     shown["status"] = json!(payment.status());
     shown["status_version"] = json!(payment.state().version);

@@ -9,7 +9,7 @@ use quipu_tickets::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{checked, payments};
+use super::payments;
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -47,7 +47,7 @@ pub(crate) async fn queue(call: Call, _staff: AuthenticatedOperator) -> Outcome 
         payment_id: query.parsed("payment_id", p),
         created: query.created(p),
     };
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let (items, total) = call.state.services.support_reads.queue(&filter, page).await?;
     envelope::many_counted(items.iter().map(QueueRecord::of).collect(), total, page)
 }
@@ -102,7 +102,7 @@ pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outco
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, written) = (query.page(&mut problems), query.created(&mut problems));
-    let page = checked(Some(page), problems)?;
+    problems.into_result()?;
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
     let (entries, total) =

@@ -4,7 +4,7 @@ use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_webhooks::EndpointDraft;
 use serde_json::Value;
 
-use super::{checked, existing_merchant, tenant_of};
+use super::{existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::AuthenticatedOperator,
@@ -26,7 +26,7 @@ fn read(body: &Value, merchant: MerchantId) -> Result<(Tenant, EndpointDraft), A
     let judged_for = tenant.unwrap_or(Tenant::new(merchant, Environment::Test));
     let draft =
         EndpointDraft::parse(body, judged_for.environment()).map_err(|others| problems.append(others));
-    checked(tenant.zip(draft.ok()), problems)
+    Ok(problems.admit(tenant.zip(draft.ok()))?)
 }
 
 /// `GET /operator/v1/merchants/{id}/webhooks`

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use actix_web::web::Bytes;
 use futures_util::{Stream, stream};
-use quipu_kernel::Clock;
+use quipu_kernel::{Clock, json_text};
 use quipu_pages::{PageDetails, Words, is_live};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -114,7 +114,7 @@ impl Watching {
 
 /// One event. JSON on one line has no line breaks.
 fn written(details: &PageDetails<'_>, before: std::fmt::Arguments<'_>) -> Bytes {
-    let json = serde_json::to_string(details).unwrap_or_default();
+    let json = json_text(details);
     Bytes::from(format!("{before}id: {}\ndata: {json}\n\n", details.status_version()))
 }
 

@@ -2,7 +2,7 @@
 //! because kept answers must not contain it.
 
 use quipu_commit::Answer;
-use quipu_kernel::{Environment, PaymentId, Secret};
+use quipu_kernel::{Environment, PaymentId, Secret, json_text};
 use quipu_payments::{PageLinks, Payment, PaymentRecord, PaymentType};
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ impl<'a> Created<'a> {
 /// Adds the page's address, if there is one, to the answer of a creation, first or repeated.
 pub(crate) fn with_page(mut answer: Answer, page: Option<Secret>) -> Answer {
     if let Some(page) = page.filter(|_| answer.body.ends_with('}')) {
-        let text = serde_json::to_string(page.expose()).unwrap_or_default();
+        let text = json_text(page.expose());
         answer.body.pop();
         answer.body.extend([",\"payment_page_url\":", &text, "}"]);
     }

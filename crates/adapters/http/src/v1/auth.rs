@@ -44,7 +44,8 @@ fn parse(body: &Value) -> Result<(Option<Scopes>, Duration), ApiError> {
             DEFAULT_SECONDS
         }
     };
-    if problems.is_empty() { Ok((scopes, Duration::from_secs(seconds))) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok((scopes, Duration::from_secs(seconds)))
 }
 
 /// `GET /.well-known/jwks.json` (RFC 7517).

@@ -26,9 +26,7 @@ pub(crate) async fn of(call: Call, tenant: Tenant) -> Outcome {
     let mut problems = Problems::new();
     let currency = query.parsed("currency", &mut problems).map_or(Currency::MXN, |QueryCurrency(it)| it);
     let balance_type = query.parsed("balance_type", &mut problems).unwrap_or(BalanceType::Main);
-    if !problems.is_empty() {
-        return Err(problems.into());
-    }
+    problems.into_result()?;
     let balance = call.state.services.ledger.balance(tenant, currency).await?;
     let (total, available, frozen) = balance_type.parts(&balance);
     envelope::top_level(OneBalance {

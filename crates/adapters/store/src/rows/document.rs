@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use quipu_kernel::json_text;
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{Failure, Instructions, Payment, Payout, RedirectScheme, TrafficType};
 use serde::{Deserialize, Serialize};
@@ -64,8 +65,6 @@ impl<'a> Document<'a> {
 
     /// The JSON text of a payment.
     pub(crate) fn text_of(payment: &'a Payment) -> String {
-        serde_json::to_string(&Self::of(payment)).unwrap_or_else(|_| {
-            unreachable!("a document has text keys only, and writing to memory cannot fail")
-        })
+        json_text(&Self::of(payment))
     }
 }

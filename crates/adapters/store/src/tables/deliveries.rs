@@ -11,7 +11,7 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use futures_util::future::{BoxFuture, try_join};
 use quipu_commit::Record;
-use quipu_kernel::{EventId, Tenant, Timestamp};
+use quipu_kernel::{EventId, Tenant, Timestamp, json_text};
 use quipu_webhooks::{Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Outcome, Owed};
 
 use super::{
@@ -103,8 +103,7 @@ impl<'a> Row<'a> {
             node: &all.node,
             outcome,
             due_at: outcome.reception.next_at().map(Timestamp::millis),
-            attempts: serde_json::to_string(&outcome.attempts)
-                .unwrap_or_else(|_| unreachable!("texts and numbers are always JSON")),
+            attempts: json_text(&outcome.attempts),
         };
         all.outcomes.iter().map(row).collect()
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
+use serde_json::json;
 
 use super::{MemoryDirectory, cut, revoke};
 use crate::{
@@ -46,9 +47,7 @@ impl Routing for MemoryDirectory {
         rows.merchant(merchant)?;
         let replaced = rows.routes_of(merchant);
         rows.set_routes(merchant, routes)?;
-        let before = serde_json::to_value(replaced);
-        let before = before.map_err(|error| StoreError::Failed(error.to_string()))?;
-        rows.audit.push(AuditRecord { before, ..audit });
+        rows.audit.push(AuditRecord { before: json!(replaced), ..audit });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use serde_json::{Value, json};
 
-use super::{MOST_ATTEMPTS, Onboarding, shown};
+use super::{Onboarding, again_while_stale, shown};
 use crate::{
     api_key::{ApiKeyRecord, NewApiKey, RateLimits},
     audit::Actor,
@@ -98,7 +98,7 @@ impl Onboarding {
         version: ApiVersion,
         actor: Actor,
     ) -> Result<Vec<Issued<HmacCredential>>, DirectoryError> {
-        for _ in 0..MOST_ATTEMPTS {
+        let switched = again_while_stale(async || {
             let before = self.existing(id).await?;
             if before.api_version == version {
                 return Err(DirectoryError::Conflict("the merchant is on this version already"));
@@ -110,12 +110,10 @@ impl Onboarding {
             let audit = audit.changing(shown(&before), shown(&after));
             let records = issued.iter().map(|issued| issued.record.clone()).collect();
             let change = MerchantChange { before, after };
-            match self.directory.switch_version(change, records, at, audit).await {
-                Err(DirectoryError::Stale) => {}
-                outcome => return outcome.map(|()| issued),
-            }
-        }
-        Err(DirectoryError::Stale)
+            self.directory.switch_version(change, records, at, audit).await?;
+            Ok(issued)
+        });
+        switched.await
     }
 
     /// The credentials that a merchant gets when it starts with a version.

@@ -101,9 +101,7 @@ impl Decider {
             payout.look_up(&*self.route_book, tenant, &mut problems).await?;
             payout.judge_by(route, &mut problems);
         }
-        if !problems.is_empty() {
-            return Err(CreateError::Invalid(problems));
-        }
+        problems.into_result().map_err(CreateError::Invalid)?;
         let bounds = Bounds::of(route);
         let fee = bear_fee(draft.amount, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.require(&route.rail)?;
@@ -225,7 +223,8 @@ impl Decider {
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
     fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
         let has_recipient = draft.payout.is_some();
-        let unfilled = Situation { kind: draft.kind, method: draft.method, has_recipient }.lacks_recipient();
+        let (kind, method, refundable) = (draft.kind, draft.method, Minor::ZERO);
+        let unfilled = Situation { kind, method, has_recipient, refundable }.lacks_recipient();
         if draft.kind.direction() == Direction::Withdrawal && !unfilled {
             return None;
         }

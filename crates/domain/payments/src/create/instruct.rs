@@ -4,7 +4,7 @@
 //! exist. A second commit adds the rail's answer. If there was no answer that could be understood, the caller
 //! is told that the outcome is unknown, and a worker asks again.
 
-use quipu_commit::{Changes, CommitError, KeptAnswer, Refusal};
+use quipu_commit::{Changes, CommitError, Decided, KeptAnswer, Refusal, act_on};
 use quipu_kernel::Timestamp;
 
 use crate::{
@@ -25,8 +25,21 @@ use crate::{
     request::creation_key::CreationKey,
 };
 
-/// How often the second commit is decided again because a callback came first.
-const TRIES: u8 = 4;
+/// Why the rail's answer was not committed.
+enum NotKept {
+    /// The payment can no longer be read.
+    Gone,
+    /// A contract is broken.
+    Broken(CreateError),
+    /// The commit did not happen.
+    Commit(CommitError),
+}
+
+impl From<CommitError> for NotKept {
+    fn from(error: CommitError) -> Self {
+        Self::Commit(error)
+    }
+}
 
 /// The next thing to do with a payment that its provider knows: ask for its status, or let it expire.
 fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
@@ -65,63 +78,66 @@ impl CreatePayment {
     /// changed meanwhile, that is decided anew.
     async fn commit_answer(
         &self,
-        mut payment: Box<Payment>,
+        payment: Box<Payment>,
         rail: &dyn Rail,
         answer: &Result<Instructions, Failure>,
         key: Option<CreationKey>,
     ) -> Attempt {
-        for _ in 0..TRIES {
-            if !payment.awaits_instructions() {
-                if let Err(failure) = answer {
-                    self.report(rail, &payment, failure).await;
-                }
-                return self.answer_as_it_stands(payment, key).await;
+        let read = || async { self.found_again(&payment).await.ok_or(NotKept::Gone) };
+        let decide = |found: Payment| {
+            if !found.awaits_instructions() {
+                return Ok(Decided::Stay((found, None)));
             }
-            let Changed { payment: after, mut changes } = match self.answered(&payment, rail, answer) {
-                Ok(changed) => changed,
-                Err(error) => return Attempt::Refused(error, None),
-            };
+            let Changed { payment: after, mut changes } = self.answered(found, rail, answer)?;
             let kept = view::creation_answer(&after);
             let bring =
                 |key: CreationKey| key.record(Some(after.id().clone()), KeptAnswer::Brought(kept.clone()));
             changes.idempotency = key.clone().map(bring);
-            match self.commit.commit(changes).await {
-                Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
-                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
-                    // Whoever brought the answer may have seen the payment move on.
-                    if let Err(failure) = answer {
-                        match self.reads.payment(payment.terms().tenant, payment.id()).await {
-                            Ok(Some(found)) => self.report(rail, &found, failure).await,
-                            _ => self.pass_on(rail, &payment, failure).await,
-                        }
-                    }
-                    return Attempt::KeyUsed;
+            Ok(Decided::change(changes, (after, Some(kept))))
+        };
+        match act_on(&*self.commit, (*payment).clone(), read, decide).await {
+            Ok((after, Some(kept))) => Attempt::Created(Box::new(after), Some(kept)),
+            Ok((moved_on, None)) => {
+                if let Err(failure) = answer {
+                    self.report(rail, &moved_on, failure).await;
                 }
-                Err(CommitError::Refused(Refusal::Stale)) => {
-                    if let Ok(Some(found)) = self.reads.payment(payment.terms().tenant, payment.id()).await {
-                        *payment = found;
-                        continue;
-                    }
-                    if let Err(failure) = answer {
-                        self.pass_on(rail, &payment, failure).await;
-                    }
-                    return outcome_unknown(&payment);
-                }
-                // What the rail did is done; whoever asks again finds out.
-                Err(_) => return outcome_unknown(&payment),
+                self.answer_as_it_stands(Box::new(moved_on), key).await
             }
+            Err(NotKept::Broken(error)) => Attempt::Refused(error, None),
+            Err(NotKept::Commit(CommitError::Refused(Refusal::IdempotencyKeyUsed))) => {
+                // Whoever brought the answer may have seen the payment move on.
+                if let Err(failure) = answer {
+                    match self.found_again(&payment).await {
+                        Some(found) => self.report(rail, &found, failure).await,
+                        None => self.pass_on(rail, &payment, failure).await,
+                    }
+                }
+                Attempt::KeyUsed
+            }
+            Err(NotKept::Gone) => {
+                if let Err(failure) = answer {
+                    self.pass_on(rail, &payment, failure).await;
+                }
+                outcome_unknown(&payment)
+            }
+            // What the rail did is done; whoever asks again finds out.
+            Err(NotKept::Commit(_)) => outcome_unknown(&payment),
         }
-        outcome_unknown(&payment)
+    }
+
+    /// The payment as it is now, if it can be read.
+    async fn found_again(&self, payment: &Payment) -> Option<Payment> {
+        self.reads.payment(payment.terms().tenant, payment.id()).await.ok().flatten()
     }
 
     /// The payment with the rail's instructions, or failed because the rail refuses it.
     fn answered(
         &self,
-        payment: &Payment,
+        payment: Payment,
         rail: &dyn Rail,
         answer: &Result<Instructions, Failure>,
-    ) -> Result<Changed, CreateError> {
-        let (id, payment, now) = (payment.id(), payment.clone(), self.clock.now());
+    ) -> Result<Changed, NotKept> {
+        let (id, now) = (payment.id().clone(), self.clock.now());
         match answer {
             Ok(instructions) => {
                 let due = due_after(&payment, rail, now);
@@ -131,7 +147,7 @@ impl CreatePayment {
                 let mut context = TransitionContext::new(now, &**self.entropy());
                 context.failure = Some(failure.clone());
                 let failed = payment.apply(Trigger::Fail, context);
-                failed.map_err(|error| broken(format!("payment {id} did not fail: {error}")))
+                failed.map_err(|error| NotKept::Broken(broken(format!("payment {id} did not fail: {error}"))))
             }
         }
     }

@@ -105,7 +105,7 @@ impl MethodQuestion {
         fields.object("payout", &mut problems);
         let whole =
             || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });
-        if problems.is_empty() { whole().ok_or(problems) } else { Err(problems) }
+        problems.admit(whole())
     }
 }
 

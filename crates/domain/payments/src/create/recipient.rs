@@ -2,13 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use quipu_commit::{Changes, Commit, CommitError};
+use quipu_commit::{Changes, Commit, CommitError, Decided, act};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, StoreError, Tenant, Timestamp};
 use quipu_merchants::{Direction, Route, RouteBook, RouteKey};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    act::{Decided, act},
     create::{decide::choose_route, methods::required_payout_fields},
     details::{kind::PaymentType, pairing::RequestedPairing, payout::Payout},
     payment::{
@@ -159,10 +158,7 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
     for member in members_of(route).iter().filter(|member| !given(member)) {
         problems.add(&format!("payout.{member}"), "is required");
     }
-    match read {
-        Some(payout) if problems.is_empty() => Ok(payout),
-        _ => Err(problems),
-    }
+    problems.admit(read)
 }
 
 #[cfg(test)]

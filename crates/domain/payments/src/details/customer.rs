@@ -1,6 +1,6 @@
 //! The customer who pays or is paid.
 
-use quipu_kernel::{CustomerId, Fields, Problems, fold};
+use quipu_kernel::{CustomerId, Fields, Problems, fold, unless_blank};
 use serde::{Deserialize, Serialize};
 
 use crate::details::address::is_email;
@@ -49,10 +49,7 @@ impl NamedCustomer {
         }
         let fields = body.object("customer", problems)?;
         let before = problems.messages().len();
-        let mut text = |name, max| {
-            let text = fields.text(name, max, problems);
-            text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
-        };
+        let mut text = |name, max| fields.text(name, max, problems).and_then(unless_blank).map(str::to_owned);
         let (name, email, phone) = (text("name", 255), text("email", 254), text("phone", 32));
         if email.as_deref().is_some_and(|email| !is_email(email)) {
             problems.add("customer.email", "must be an e-mail address");

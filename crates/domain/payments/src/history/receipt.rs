@@ -118,6 +118,9 @@ pub enum NotResolved {
     /// The receipt has been resolved before.
     #[error("the receipt has been resolved")]
     AlreadyResolved,
+    /// No payment of the gateway is named in the receipt.
+    #[error("the receipt names no payment")]
+    NamesNoPayment,
     /// The receipt is not about money for a deposit that waits for it, in the deposit's currency.
     #[error("only money for a waiting deposit, in its currency, can complete it; use ignore")]
     CannotComplete,

@@ -1,7 +1,7 @@
 //! The changes that a move of the transition table makes.
 
 use quipu_commit::Changes;
-use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
+use quipu_kernel::{Entropy, Minor, OutOfRange, Timestamp};
 use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 
@@ -24,10 +24,6 @@ pub struct TransitionContext<'a> {
     pub failure: Option<Failure>,
     /// The next thing to do with the payment afterwards.
     pub due: Option<Due>,
-    /// The refunded amount, in minor units.
-    pub refund: Option<Amount>,
-    /// The amount that arrived instead of the agreed one, and the fee on it, if a person accepts that.
-    pub received: Option<(Amount, Minor)>,
     /// The rail's own identifier of the payment, if the rail reported the move and named one.
     pub provider_reference: Option<String>,
 }
@@ -35,7 +31,7 @@ pub struct TransitionContext<'a> {
 impl<'a> TransitionContext<'a> {
     /// A move at `at`, without further circumstances.
     pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
-        Self { at, entropy, failure: None, due: None, refund: None, received: None, provider_reference: None }
+        Self { at, entropy, failure: None, due: None, provider_reference: None }
     }
 }
 
@@ -55,9 +51,6 @@ pub enum NotMoved {
         "the withdrawal cannot be submitted before its recipient has entered an account on the hosted page"
     )]
     NoRecipient,
-    /// The refunded amount does not fit the trigger: it must be a part of what is left, or all of it.
-    #[error("the refund does not fit what is left of the payment")]
-    RefundMismatch,
     /// A sum would leave the range of amounts.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -73,16 +66,18 @@ impl Payment {
             Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,
             _ => NotMoved::NoSuchMove { status: from, trigger },
         })?;
-        let TransitionContext { at, entropy, failure, due, refund, received, provider_reference } = context;
+        let TransitionContext { at, entropy, failure, due, provider_reference } = context;
         let Self { terms, mut state } = self.revised();
 
-        if let Some((amount, fee)) = received {
-            state.received_amount = Some(amount);
-            state.fee = fee;
-        }
         state.provider_reference = state.provider_reference.or(provider_reference);
-        state.refund_by(&terms, trigger, refund)?;
-        let postings = postings(&terms, &state, trigger, refund)?;
+        match trigger {
+            Trigger::Refund(amount) => {
+                state.refunded_amount = state.refunded_amount.checked_add(amount.minor())?;
+            }
+            Trigger::Return => state.refunded_amount = terms.amount.minor(),
+            _ => {}
+        }
+        let postings = postings(&terms, &state, trigger)?;
         state.status = next;
         state.version += 1;
         state.updated_at = at;
@@ -104,43 +99,14 @@ impl Payment {
     }
 }
 
-impl State {
-    /// Adds a refund to the refunded amount.
-    fn refund_by(&mut self, terms: &Terms, trigger: Trigger, refund: Option<Amount>) -> Result<(), NotMoved> {
-        let whole = self.received_amount.unwrap_or(terms.amount).minor();
-        match trigger {
-            Trigger::RefundPart | Trigger::RefundRest => {
-                let refund = refund.ok_or(NotMoved::RefundMismatch)?;
-                let sum = self.refunded_amount.checked_add(refund.minor())?;
-                let fits = if trigger == Trigger::RefundRest { sum == whole } else { sum < whole };
-                if !fits {
-                    return Err(NotMoved::RefundMismatch);
-                }
-                self.refunded_amount = sum;
-            }
-            Trigger::Return => self.refunded_amount = terms.amount.minor(),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
 /// The transactions of a move.
-fn postings(
-    terms: &Terms,
-    state: &State,
-    trigger: Trigger,
-    refund: Option<Amount>,
-) -> Result<Option<Transaction>, OutOfRange> {
+fn postings(terms: &Terms, state: &State, trigger: Trigger) -> Result<Option<Transaction>, OutOfRange> {
     let (currency, amount, fee): (_, _, Minor) = (terms.currency, terms.amount, state.fee);
     let transaction = match (terms.kind.direction(), trigger) {
         (Direction::Deposit, Trigger::Confirm | Trigger::ArriveLate) => {
             Transaction::deposit_completed(currency, state.received_amount.unwrap_or(amount), fee)?
         }
-        (Direction::Deposit, Trigger::RefundPart | Trigger::RefundRest) => match refund {
-            Some(refund) => Transaction::refund(currency, refund),
-            None => return Ok(None),
-        },
+        (Direction::Deposit, Trigger::Refund(refund)) => Transaction::refund(currency, refund),
         (Direction::Withdrawal, Trigger::Confirm) => {
             Transaction::withdrawal_completed(currency, amount, fee)?
         }
@@ -168,10 +134,6 @@ fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>)
         }
         Trigger::Fail => Some(given.unwrap_or_else(|| named(Failure::FAILED, "the payment failed"))),
         Trigger::Cancel | Trigger::GiveUp => given,
-        Trigger::Submit
-        | Trigger::Confirm
-        | Trigger::ArriveLate
-        | Trigger::RefundPart
-        | Trigger::RefundRest => None,
+        Trigger::Submit | Trigger::Confirm | Trigger::ArriveLate | Trigger::Refund(_) => None,
     }
 }

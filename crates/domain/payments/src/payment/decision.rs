@@ -1,12 +1,8 @@
 //! Decisions of the operator's staff about a payment, on every rail.
 
 use quipu_kernel::wire_names;
-use quipu_merchants::Direction;
 
-use crate::payment::{
-    Payment,
-    status::{Status, Trigger},
-};
+use crate::payment::{Payment, status::Trigger};
 
 wire_names! {
     /// A decision of a person.
@@ -28,17 +24,11 @@ impl ManualDecision {
     /// transition table allows them is found out when they are applied, so a person who repeats a decision is
     /// refused.
     pub fn triggers(self, payment: &Payment) -> &'static [Trigger] {
-        let pending = payment.status() == Status::Pending;
-        let deposit = payment.terms().kind.direction() == Direction::Deposit;
-        match (self, deposit) {
-            (Self::Submit, _) => &[Trigger::Submit],
-            (Self::Complete, true) if matches!(payment.status(), Status::Expired | Status::Cancelled) => {
-                &[Trigger::ArriveLate]
-            }
-            (Self::Complete, false) if pending => &[Trigger::Submit, Trigger::Confirm],
-            (Self::Complete, _) => &[Trigger::Confirm],
-            (Self::Fail, _) => &[Trigger::Fail],
-            (Self::Return, _) => &[Trigger::Return],
+        match self {
+            Self::Submit => &[Trigger::Submit],
+            Self::Complete => payment.completion(),
+            Self::Fail => &[Trigger::Fail],
+            Self::Return => &[Trigger::Return],
         }
     }
 }

@@ -1,28 +1,14 @@
 //! The events of a payment as bytes, in the form in which merchants receive them.
 
-use quipu_kernel::{
-    Amount, Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp,
-};
+use quipu_kernel::{Amount, Currency, Entropy, EventId, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method};
-use quipu_webhooks::{Event, EventName, EventStatus, NamedTarget, TargetUrl};
+use quipu_webhooks::{Envelope, Event, EventName, EventStatus, NamedTarget, TargetUrl};
 use serde::Serialize;
 
 use crate::{
     details::{kind::PaymentType, payout::Payout},
     payment::{Failure, Payment, status::Status, step_events},
 };
-
-/// The envelope of every event.
-#[derive(Serialize)]
-struct Envelope<'a> {
-    id: &'a EventId,
-    #[serde(rename = "type")]
-    name: &'static str,
-    created_at: Timestamp,
-    merchant_id: MerchantId,
-    environment: Environment,
-    data: &'a Data<'a>,
-}
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -165,7 +151,7 @@ impl<'a> Data<'a> {
 
 /// The `data` of an event of this payment, to be compared with a stored one.
 pub(crate) fn data_of(payment: &Payment, previous: Option<Status>) -> serde_json::Value {
-    serde_json::to_value(Data::of(payment, previous)).unwrap_or_default()
+    serde_json::json!(Data::of(payment, previous))
 }
 
 /// The events of the step that `payment` has just taken from `previous`, or of its creation. Their
@@ -187,26 +173,14 @@ pub fn events(payment: &Payment, previous: Option<Status>, entropy: &dyn Entropy
     let version = payment.state().version;
     let mut ids: Vec<_> = names.iter().map(|_| EventId::of_step(at, version, entropy)).collect();
     ids.sort_unstable();
-    let event = |(name, id): (&EventName, EventId)| {
-        let envelope = Envelope {
-            id: &id,
-            name: name.as_str(),
-            created_at: at,
-            merchant_id: tenant.merchant(),
-            environment: tenant.environment(),
-            data: &data,
-        };
-        let payload = serde_json::to_string(&envelope);
-        let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
-        Event {
-            id,
-            name: *name,
-            at,
-            payment_id: Some(payment.id().clone()),
-            status: Some(status),
-            payload,
-            named: target.clone(),
-        }
+    let event = |(name, id): (&EventName, EventId)| Event {
+        payload: Envelope::new(&id, *name, at, tenant, &data).payload(),
+        id,
+        name: *name,
+        at,
+        payment_id: Some(payment.id().clone()),
+        status: Some(status),
+        named: target.clone(),
     };
     names.iter().zip(ids).map(event).collect()
 }

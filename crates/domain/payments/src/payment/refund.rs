@@ -5,10 +5,7 @@ use quipu_kernel::{Amount, Minor, PaymentId, Timestamp};
 use quipu_merchants::Direction;
 use serde::Serialize;
 
-use crate::payment::{
-    Payment,
-    status::{Status, Trigger},
-};
+use crate::payment::{Payment, status::Status};
 
 /// A refund of a deposit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,8 +50,8 @@ impl Payment {
         left.unwrap_or_else(|_| unreachable!("no sum of refunds is below zero"))
     }
 
-    /// The trigger of a refund of `amount`: a part, or all that is left.
-    pub fn refund_trigger(&self, amount: Amount) -> Result<Trigger, NotRefundable> {
+    /// Says why `amount` cannot be refunded, if it cannot.
+    pub fn require_refundable(&self, amount: Amount) -> Result<(), NotRefundable> {
         if self.terms().kind.direction() == Direction::Withdrawal {
             return Err(NotRefundable::Withdrawal);
         }
@@ -64,10 +61,6 @@ impl Payment {
             Status::Refunded => return Err(NotRefundable::Exceeds { left }),
             other => return Err(NotRefundable::NotCompleted(other)),
         }
-        match amount.minor().cmp(&left) {
-            std::cmp::Ordering::Less => Ok(Trigger::RefundPart),
-            std::cmp::Ordering::Equal => Ok(Trigger::RefundRest),
-            std::cmp::Ordering::Greater => Err(NotRefundable::Exceeds { left }),
-        }
+        if amount.minor() <= left { Ok(()) } else { Err(NotRefundable::Exceeds { left }) }
     }
 }

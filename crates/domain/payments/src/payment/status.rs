@@ -1,6 +1,8 @@
 //! The statuses of a payment and the only table of moves between them.
 
-use quipu_kernel::wire_names;
+use std::cmp::Ordering;
+
+use quipu_kernel::{Amount, Minor, wire_names};
 use quipu_merchants::{Direction, Method};
 
 use crate::details::kind::PaymentType;
@@ -60,8 +62,13 @@ impl Status {
                 Self::Cancelled
             }
             (Deposit, Self::Expired | Self::Cancelled, Trigger::ArriveLate) => Self::Completed,
-            (Deposit, Self::Completed | Self::PartialRefund, Trigger::RefundPart) => Self::PartialRefund,
-            (Deposit, Self::Completed | Self::PartialRefund, Trigger::RefundRest) => Self::Refunded,
+            (Deposit, Self::Completed | Self::PartialRefund, Trigger::Refund(amount)) => {
+                match amount.minor().cmp(&about.refundable) {
+                    Ordering::Less => Self::PartialRefund,
+                    Ordering::Equal => Self::Refunded,
+                    Ordering::Greater => return None,
+                }
+            }
             (Withdrawal, Self::Pending, Trigger::Cancel) => Self::Cancelled,
             (Withdrawal, Self::Pending, Trigger::Submit) if about.has_recipient => Self::Processing,
             (Withdrawal, Self::Pending | Self::Processing, Trigger::Fail) => Self::Failed,
@@ -83,6 +90,8 @@ pub struct Situation {
     pub method: Method,
     /// Whether a withdrawal's recipient is known.
     pub has_recipient: bool,
+    /// The amount of a deposit that was not refunded, in minor units.
+    pub refundable: Minor,
 }
 
 impl Situation {
@@ -111,15 +120,13 @@ pub enum Trigger {
     ArriveLate,
     /// The bank sends a completed withdrawal back.
     Return,
-    /// A refund of less than what is left.
-    RefundPart,
-    /// A refund of all that is left.
-    RefundRest,
+    /// This amount of a deposit is refunded: a part of what is left, or all of it.
+    Refund(Amount),
 }
 
 impl Trigger {
-    /// Every trigger, for tests over the whole table.
-    pub const ALL: [Self; 10] = [
+    /// Every trigger but refunds, for tests over the whole table.
+    pub const ALL: [Self; 8] = [
         Self::Cancel,
         Self::Submit,
         Self::Confirm,
@@ -128,8 +135,6 @@ impl Trigger {
         Self::GiveUp,
         Self::ArriveLate,
         Self::Return,
-        Self::RefundPart,
-        Self::RefundRest,
     ];
 
     /// The participle of the move, for a refusal: "a payment that is failed cannot be …".
@@ -143,7 +148,7 @@ impl Trigger {
             Self::GiveUp => "given up",
             Self::ArriveLate => "completed late",
             Self::Return => "returned",
-            Self::RefundPart | Self::RefundRest => "refunded",
+            Self::Refund(_) => "refunded",
         }
     }
 }

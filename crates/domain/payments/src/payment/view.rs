@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use quipu_commit::Answer;
-use quipu_kernel::{Amount, Currency, CustomerId, Environment, Minor, PaymentId, Timestamp};
+use quipu_kernel::{Amount, Currency, CustomerId, Environment, Minor, PaymentId, Timestamp, json_text};
 use quipu_merchants::{Direction, Method, ReturnUrls};
 use serde::{Serialize, Serializer};
 
@@ -40,9 +40,7 @@ pub fn creation_answer(payment: &Payment) -> Answer {
         record: PaymentRecord<'a>,
     }
     let created = Created { success: true, record: PaymentRecord::of(payment) };
-    let body = serde_json::to_string(&created)
-        .unwrap_or_else(|_| unreachable!("a payment has text keys only, and writing to memory cannot fail"));
-    Answer { status: 200, body }
+    Answer { status: 200, body: json_text(&created) }
 }
 
 /// Members that only some payments have are left out for the others; members that every payment has are

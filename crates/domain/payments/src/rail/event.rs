@@ -104,7 +104,7 @@ impl RailEvent {
                 provider_reference: body["provider_reference"].as_str().and_then(provider_reference),
             })
         };
-        event().filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(event())
     }
 
     /// Why the payment failed or came back, in the rail's words.

@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, WorkChange, WorkInHand};
+use quipu_commit::{Changes, Decided, WorkChange, WorkInHand, act_on};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
-    act::{Decided, act_on},
     error::SettleError,
     payment::{Due, DueAction, Payment, changes},
     rail::Rail,

@@ -40,7 +40,7 @@ impl Adjustment {
             let tenant = Tenant::new(merchant, environment?);
             Some(Self { tenant, currency: currency?, amount: amount?, reason: reason? })
         };
-        adjustment().filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(adjustment())
     }
 
     /// The tenant whose balance it is.

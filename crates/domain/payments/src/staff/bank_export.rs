@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, Holder, Index, Name, NameChange, Refusal};
+use quipu_commit::{
+    Changes, Commit, Decided, Holder, Index, Name, NameChange, Refusal, act_again_if_overtaken,
+};
 use quipu_kernel::{Clock, Entropy, StoreError, base32};
 use quipu_merchants::AuditRecord;
 
 use crate::{
-    act::{Decided, act_again_if_overtaken},
     bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment},
     payment::{Payment, changes::as_it_stands},
     ports::BankReads,

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
-use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems};
+use quipu_commit::{Commit, Decided, act};
+use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
-    act::{Decided, act},
-    error::DecideError,
+    error::{DecideError, NotAllowed},
     payment::{
         Failure, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision, moves::chain,
     },
@@ -33,16 +32,13 @@ impl DecisionNote {
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let mut text = |name, max| {
-            let text = fields.text(name, max, &mut problems);
-            // One that says nothing is none.
-            text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
-        };
+        let mut text =
+            |name, max| fields.text(name, max, &mut problems).and_then(unless_blank).map(str::to_owned);
         let note = Self {
             reason: text("reason", MAX_REASON),
             rail_reference: text("rail_reference", MAX_REFERENCE),
         };
-        if problems.is_empty() { Ok(note) } else { Err(problems) }
+        problems.into_result().map(|()| note)
     }
 }
 
@@ -89,8 +85,7 @@ impl DecidePayment {
             let context =
                 TransitionContext { failure: failure.clone(), ..TransitionContext::new(now, &*self.entropy) };
             let moved = chain(before.clone(), decision.triggers(&before), &context);
-            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let Changed { payment: after, mut changes } = moved;
+            let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use quipu_commit::Commit;
-use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32};
+use quipu_commit::{Commit, Decided, act};
+use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32, unless_blank};
 use serde_json::Value;
 
 use crate::{
-    act::{Decided, act},
-    error::DecideError,
+    error::{DecideError, NotAllowed},
     payment::{
         Payment,
         apply::TransitionContext,
         changes::Changed,
         refund::{NotRefundable, Refund},
+        status::Trigger,
     },
     ports::CrossTenantReads,
     staff::recorded::{MAX_REASON, Recorded},
@@ -39,11 +39,11 @@ impl RefundOrder {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let amount = fields.required_amount("amount", &mut problems);
-        let said = |text: Option<&str>| text.filter(|text| !text.trim().is_empty()).map(str::to_owned);
-        let reason = said(fields.text("reason", MAX_REASON, &mut problems));
-        let ticket_id = said(fields.text("ticket_id", MAX_TICKET, &mut problems));
+        let mut text =
+            |name, max| fields.text(name, max, &mut problems).and_then(unless_blank).map(str::to_owned);
+        let (reason, ticket_id) = (text("reason", MAX_REASON), text("ticket_id", MAX_TICKET));
         let order = amount.map(|amount| Self { amount, reason, ticket_id });
-        order.filter(|_| problems.is_empty()).ok_or(problems)
+        problems.admit(order)
     }
 }
 
@@ -80,9 +80,9 @@ impl RefundPayment {
     ) -> Result<(Payment, Refund), DecideError> {
         let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
         let decide = |payment: Payment| {
-            let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
+            payment.require_refundable(order.amount).map_err(|refusal| match refusal {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
-                other => DecideError::NotAllowed(other.to_string()),
+                other => NotAllowed::from(other).into(),
             })?;
             let at = self.clock.now();
             let refund = Refund {
@@ -94,13 +94,9 @@ impl RefundPayment {
                 created_at: at,
             };
             let before = payment.clone();
-            let context = TransitionContext {
-                refund: Some(order.amount),
-                ..TransitionContext::new(at, &*self.entropy)
-            };
-            let moved = payment.apply(trigger, context);
-            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let Changed { payment: after, mut changes } = moved;
+            let context = TransitionContext::new(at, &*self.entropy);
+            let moved = payment.apply(Trigger::Refund(order.amount), context);
+            let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
             let (audit, answer) = record(&before, &after, &refund);
             changes.add(refund.clone());
             changes.add(audit);

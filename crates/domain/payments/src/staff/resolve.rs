@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit};
+use quipu_commit::{Changes, Commit, Decided, act};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
 use quipu_merchants::{Route, RouteBook, RouteKey};
 
 use crate::{
-    act::{Decided, act},
-    error::DecideError,
+    error::{DecideError, NotAllowed},
     history::{
-        receipt::{Receipt, Resolution, Resolved},
+        receipt::{NotResolved, Receipt, Resolution, Resolved},
         received::UNKNOWN_TENANT,
     },
-    payment::{
-        Payment,
-        apply::TransitionContext,
-        status::{Status, Trigger},
-    },
+    payment::{Payment, apply::TransitionContext},
     ports::CrossTenantReads,
     staff::recorded::Recorded,
 };
@@ -56,7 +51,7 @@ impl ResolveReceipt {
             let mut changes = match resolution {
                 Resolution::CompleteWithReceivedAmount => self.complete(&receipt, payment, at)?,
                 Resolution::Ignore if receipt.resolved.is_some() => {
-                    return Err(DecideError::NotAllowed("the receipt has been resolved".to_owned()));
+                    return Err(NotAllowed::from(NotResolved::AlreadyResolved).into());
                 }
                 Resolution::Ignore => Changes::new(receipt.tenant.unwrap_or(UNKNOWN_TENANT), at),
             };
@@ -97,21 +92,12 @@ impl ResolveReceipt {
         receipt: &Receipt,
         payable: Option<Payable>,
         at: Timestamp,
-    ) -> Result<Changes, DecideError> {
-        let not_allowed = |error: &dyn std::fmt::Display| DecideError::NotAllowed(error.to_string());
-        let payable = payable.ok_or_else(|| not_allowed(&"the receipt names no payment"))?;
-        let received = receipt.completing(&payable.payment).map_err(|error| not_allowed(&error))?;
+    ) -> Result<Changes, NotAllowed> {
+        let payable = payable.ok_or(NotResolved::NamesNoPayment)?;
+        let received = receipt.completing(&payable.payment)?;
         let fee = payable.fee(received);
-        let trigger = match payable.payment.status() {
-            Status::Expired | Status::Cancelled => Trigger::ArriveLate,
-            _ => Trigger::Confirm,
-        };
-        let context = TransitionContext {
-            received: Some((received, fee)),
-            ..TransitionContext::new(at, &*self.entropy)
-        };
-        let moved = payable.payment.apply(trigger, context);
-        Ok(moved.map_err(|error| not_allowed(&error))?.changes)
+        let context = TransitionContext::new(at, &*self.entropy);
+        Ok(payable.payment.complete_with(received, fee, &context)?.changes)
     }
 }
 

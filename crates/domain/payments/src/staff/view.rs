@@ -13,7 +13,7 @@ use crate::{
 
 /// A payment: the merchant's record, its tenant, its rail, and the rail's own identifier of it.
 pub fn operator_record(payment: &Payment) -> Value {
-    let mut record = serde_json::to_value(PaymentRecord::of(payment)).unwrap_or_default();
+    let mut record = json!(PaymentRecord::of(payment));
     record["merchant_id"] = json!(payment.terms().tenant.merchant());
     record["rail"] = json!(payment.terms().rail);
     record["provider_reference"] = json!(payment.state().provider_reference);
@@ -22,7 +22,7 @@ pub fn operator_record(payment: &Payment) -> Value {
 
 /// A receipt and its tenant.
 pub fn operator_receipt(receipt: &Receipt) -> Value {
-    let mut shown = serde_json::to_value(receipt).unwrap_or_default();
+    let mut shown = json!(receipt);
     shown["merchant_id"] = json!(receipt.tenant.map(Tenant::merchant));
     shown["environment"] = json!(receipt.tenant.map(Tenant::environment));
     shown["status"] = json!(receipt.status());
@@ -31,7 +31,7 @@ pub fn operator_receipt(receipt: &Receipt) -> Value {
 
 /// A timeline, with its receipts as [`operator_receipt`] shows them.
 pub fn operator_timeline(timeline: &Timeline) -> Value {
-    let mut shown = serde_json::to_value(timeline).unwrap_or_default();
+    let mut shown = json!(timeline);
     shown["receipts"] = timeline.receipts.iter().map(operator_receipt).collect();
     shown
 }
@@ -71,7 +71,7 @@ impl StaffAction<'_> {
     /// The line about a refund.
     pub fn refunded(&self, before: &Payment, after: &Payment, refund: &Refund) -> AuditRecord {
         let mut now = standing(after);
-        now["refund"] = serde_json::to_value(refund).unwrap_or_default();
+        now["refund"] = json!(refund);
         self.line("payment.refund", Some(before.terms().tenant.merchant()))
             .about(format!("payment/{}", before.id()))
             .changing(standing(before), now)

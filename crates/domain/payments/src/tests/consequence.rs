@@ -26,9 +26,7 @@ fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
 
 fn moved(payment: Payment, trigger: Trigger) -> Option<Payment> {
     let entropy = Counting::default();
-    let mut context = TransitionContext::new(START, &entropy);
-    context.refund = Some(amount(1_000));
-    payment.apply(trigger, context).ok().map(|moved| moved.payment)
+    payment.apply(trigger, TransitionContext::new(START, &entropy)).ok().map(|moved| moved.payment)
 }
 
 /// Every payment that could stand in a store.
@@ -143,9 +141,8 @@ fn word_of_other_money_changes_nothing() {
 fn what_was_booked_with_another_amount_is_told_again_by_that_amount_only() {
     let waiting = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
     let entropy = Counting::default();
-    let mut context = TransitionContext::new(START, &entropy);
-    context.received = Some((amount(400), Minor::ZERO));
-    let booked = waiting.apply(Trigger::Confirm, context).expect("a move of the table").payment;
+    let context = TransitionContext::new(START, &entropy);
+    let booked = waiting.complete_with(amount(400), Minor::ZERO, &context).expect("a move").payment;
     let told = |units| Consequence::of(&booked, &event(RailEventKind::Completed, units, Currency::MXN));
     assert_eq!(told(400), Consequence::Known);
     assert_eq!(told(1_000), Consequence::Park(ParkReason::AmountMismatch));
@@ -224,10 +221,10 @@ fn a_persons_decision_goes_through_the_table_like_everything_else() {
 fn only_a_completed_deposit_can_be_refunded() {
     for status in Status::ALL {
         let deposit = standing(PaymentType::Deposit, Method::Spei, status, false);
-        let refundable = deposit.refund_trigger(amount(1)).is_ok();
+        let refundable = deposit.require_refundable(amount(1)).is_ok();
         assert_eq!(refundable, matches!(status, Status::Completed | Status::PartialRefund), "{status:?}");
         let withdrawal = standing(PaymentType::Withdrawal, Method::Spei, status, true);
-        assert_eq!(withdrawal.refund_trigger(amount(1)), Err(NotRefundable::Withdrawal));
+        assert_eq!(withdrawal.require_refundable(amount(1)), Err(NotRefundable::Withdrawal));
     }
 }
 
@@ -238,13 +235,11 @@ proptest! {
         let mut sum = 0;
         for part in parts {
             let part = Amount::new(part).expect("in range");
-            let trigger = payment.refund_trigger(part);
-            prop_assert_eq!(trigger.is_ok(), sum + part.get() <= 1_000);
-            let Ok(trigger) = trigger else { continue };
-            let entropy = Counting::default();
-            let mut context = TransitionContext::new(START, &entropy);
-            context.refund = Some(part);
-            let after = payment.clone().apply(trigger, context).expect("a move").payment;
+            let fits = sum + part.get() <= 1_000;
+            prop_assert_eq!(payment.require_refundable(part).is_ok(), fits);
+            let refunded = moved(payment.clone(), Trigger::Refund(part));
+            prop_assert_eq!(refunded.is_some(), fits);
+            let Some(after) = refunded else { continue };
             sum += part.get();
             prop_assert_eq!(after.state().version, payment.state().version + 1);
             prop_assert_eq!(after.state().refunded_amount.get(), sum);

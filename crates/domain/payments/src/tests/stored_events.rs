@@ -27,11 +27,13 @@ fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<St
     let mut told: Vec<_> = created.iter().map(kept).collect();
     for (step, trigger) in path.iter().enumerate() {
         let at = Timestamp::from_millis(START.millis() + 1_000 * i64::try_from(step + 1).expect("a few"));
-        let mut how = TransitionContext::new(at, &entropy);
-        how.refund = (*trigger == Trigger::RefundPart).then(|| amount(1));
-        how.received =
-            (*trigger == Trigger::Confirm && kind == PaymentType::Deposit).then(|| (amount(7), minor(2)));
-        let moved = payment.apply(*trigger, how).expect("a move");
+        let how = TransitionContext::new(at, &entropy);
+        let moved = if *trigger == Trigger::Confirm && kind == PaymentType::Deposit {
+            payment.complete_with(amount(7), minor(2), &how)
+        } else {
+            payment.apply(*trigger, how)
+        };
+        let moved = moved.expect("a move");
         told.extend(moved.changes.rows_of().map(kept));
         payment = moved.payment;
     }
@@ -39,11 +41,8 @@ fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<St
 }
 
 fn refunded_deposit() -> (Payment, Vec<StoredEvent>) {
-    walked(
-        PaymentType::Deposit,
-        Status::Processing,
-        &[Trigger::Confirm, Trigger::RefundPart, Trigger::RefundPart],
-    )
+    let refund = Trigger::Refund(amount(1));
+    walked(PaymentType::Deposit, Status::Processing, &[Trigger::Confirm, refund, refund])
 }
 
 fn returned_withdrawal() -> (Payment, Vec<StoredEvent>) {

@@ -1,6 +1,6 @@
 //! Cancelling a withdrawal that has not been submitted yet.
 
-use quipu_kernel::{Fields, Problems};
+use quipu_kernel::{Fields, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
     let mut problems = Problems::new();
     let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems);
-    // A blank reason counts as none.
-    let reason = reason.filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    if problems.is_empty() { Ok(reason) } else { Err(problems.into()) }
+    let reason = reason.and_then(unless_blank).map(str::to_owned);
+    problems.into_result()?;
+    Ok(reason)
 }

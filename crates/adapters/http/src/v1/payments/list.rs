@@ -24,7 +24,8 @@ fn parse(query: &Query) -> Result<(PaymentFilter, Page), ApiError> {
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
     let filter = filter(query, &mut problems);
-    if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok((filter, page))
 }
 
 /// The filters that merchants and staff have.

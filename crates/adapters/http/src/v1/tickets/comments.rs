@@ -20,9 +20,7 @@ pub(crate) async fn add(call: Call, caller: Caller) -> Outcome {
 pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);
-    if !problems.is_empty() {
-        return Err(problems.into());
-    }
+    problems.into_result()?;
     let id = existing_ticket(&call, &caller).await?;
     let (comments, total) = call.state.services.ticket_reads.comments(caller.tenant(), &id, page).await?;
     envelope::many_counted(comments.iter().map(CommentRecord::of).collect(), total, page)

@@ -37,7 +37,8 @@ fn parse(query: &Query) -> Result<(TicketFilter, TicketSort, Page), ApiError> {
         key: query.parsed("sort_by", p).unwrap_or_default(),
         order: query.parsed("sort_order", p).unwrap_or_default(),
     };
-    if problems.is_empty() { Ok((filter, sort, page)) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok((filter, sort, page))
 }
 
 /// The search text. An empty text matches everything, so it is no filter.

@@ -45,9 +45,7 @@ pub(crate) async fn list_for(
 ) -> Outcome {
     let page: Page = query.page(&mut problems);
     let source = query.parsed("source", &mut problems).unwrap_or(Source::Admin);
-    if !problems.is_empty() {
-        return Err(problems.into());
-    }
+    problems.into_result()?;
     let (found, total) =
         call.state.services.webhooks.endpoints.endpoints(tenant, source, created, page).await?;
     envelope::many(found.iter().map(EndpointView::of).collect(), total, page)

@@ -23,9 +23,7 @@ pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
     let page = query.page(&mut problems);
     let filter =
         LogFilter { status: query.parsed("status", &mut problems), created: query.created(&mut problems) };
-    if !problems.is_empty() {
-        return Err(problems.into());
-    }
+    problems.into_result()?;
     let log = &call.state.services.webhooks.log;
     let (events, total) = log.logged(caller.tenant(), &endpoint.id, filter, page).await?;
     envelope::many(events, total, page)
@@ -54,7 +52,8 @@ async fn selection(call: &Call) -> Result<RetrySelection, ApiError> {
         from: instant(&fields, "since", Timestamp::parse_beginning, &mut problems),
         to: instant(&fields, "until", Timestamp::parse_end, &mut problems),
     };
-    if problems.is_empty() { Ok(RetrySelection { events, created }) } else { Err(problems.into()) }
+    problems.into_result()?;
+    Ok(RetrySelection { events, created })
 }
 
 fn instant(

@@ -52,8 +52,5 @@ async fn event_type(call: &Call) -> Result<EventName, ApiError> {
     let fields = Fields::of_body(&body)?;
     let mut problems = Problems::new();
     let name = fields.required_parsed("event_type", &mut problems);
-    match name {
-        Some(name) if problems.is_empty() => Ok(name),
-        _ => Err(problems.into()),
-    }
+    Ok(problems.admit(name)?)
 }

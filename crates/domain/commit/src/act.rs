@@ -1,14 +1,17 @@
-//! Runs a decision on the current payment and commits it; if the payment has changed in the meantime, decides again.
+//! Runs a decision on what is current and commits it; if that has changed in the meantime, decides again.
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal};
-use quipu_kernel::StoreError;
+use crate::{
+    changes::Changes,
+    ports::{Commit, CommitError, Refusal},
+};
 
-/// How often a decision is made anew. Of several callers that act on one payment at the same time, at least
-/// one succeeds in each round.
-const TRIES: u8 = 64;
+/// How often a decision is made. Of several callers that act on one thing at the same time, at least one succeeds in
+/// each round.
+const TRIES: u8 = 100;
 
-/// The result of a decision about a payment.
-pub(crate) enum Decided<T> {
+/// The result of a decision.
+#[derive(Debug)]
+pub enum Decided<T> {
     /// These changes are to be committed, and then this is to be answered.
     Change(Box<Changes>, T),
     /// Nothing changes, and this is to be answered.
@@ -17,14 +20,14 @@ pub(crate) enum Decided<T> {
 
 impl<T> Decided<T> {
     /// Changes, and the answer once they are committed.
-    pub(crate) fn change(changes: Changes, told: T) -> Self {
+    pub fn change(changes: Changes, told: T) -> Self {
         Self::Change(Box::new(changes), told)
     }
 }
 
-/// Reads a payment, decides and commits. If the payment changes before the commit, it is read and decided anew. An
-/// error of `decide` says why nothing may be done.
-pub(crate) fn act<Found, Told, E, Reading>(
+/// Reads, decides and commits. If the commit is [`Refusal::Stale`], it reads and decides anew, and after 100 such
+/// commits it answers that refusal. An error of `decide` says why nothing may be done.
+pub fn act<Found, Told, E, Reading>(
     commit: &dyn Commit,
     read: impl Fn() -> Reading,
     decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
@@ -37,7 +40,7 @@ where
 }
 
 /// The same, where the first decision is about what was `found` before.
-pub(crate) fn act_on<Found, Told, E, Reading>(
+pub fn act_on<Found, Told, E, Reading>(
     commit: &dyn Commit,
     found: Found,
     read: impl Fn() -> Reading,
@@ -56,7 +59,7 @@ const fn is_stale(refusal: &Refusal) -> bool {
 
 /// The same, where `is_overtaken` tells which refusals require a new decision. The first one is about `found`, if
 /// that is given.
-pub(crate) async fn act_again_if_overtaken<Found, Told, E, Reading>(
+pub async fn act_again_if_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,
     mut found: Option<Found>,
@@ -82,5 +85,5 @@ where
             Err(error) => return Err(error.into()),
         }
     }
-    Err(CommitError::Store(StoreError::Overloaded).into())
+    Err(CommitError::Refused(Refusal::Stale).into())
 }
