@@ -48,9 +48,12 @@ fn is_statement(place: &Place) -> bool {
 /// What is known of the statement so far.
 #[derive(Default)]
 struct Statement {
+    /// The number of the statement; its pages have the same.
     number: usize,
     /// The page of the message, unless it is the first.
     page: Option<String>,
+    /// Its identifier as the bank gave it, and that of the one before.
+    names: (String, String),
     id: String,
     account: String,
     /// Entries of the file so far, by which problems are told.
@@ -71,7 +74,7 @@ struct Movement {
     status: Option<String>,
     is_return: bool,
     bank_reference: Option<String>,
-    day: Option<String>,
+    booked: Option<String>,
     end_to_end_id: Option<String>,
     texts: Vec<String>,
     reason: Vec<String>,
@@ -93,6 +96,7 @@ impl Statement {
         } else if place.is_at("BkToCstmrStmt/Stmt") || place.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
             self.number += 1;
             self.place = 0;
+            self.names = (String::new(), std::mem::take(&mut self.names.0));
             self.id.clear();
             self.account.clear();
         }
@@ -121,11 +125,14 @@ impl Statement {
                 self.page = (text != "1").then(|| short(text));
             }
             (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => {
+                text.clone_into(&mut self.names.0);
                 self.id = short(text);
                 self.id.extend(self.page.iter().flat_map(|page| ["/", page]));
             }
             (None, None) if place.is_at("StmtPgntn/PgNb") || place.is_at("NtfctnPgntn/PgNb") => {
                 if text != "1" {
+                    // Where it goes on behind the page before, its movements are numbered on.
+                    self.number -= usize::from(self.names.0 == self.names.1);
                     self.id = format!("{}/{}", self.id, short(text));
                 }
             }
@@ -198,6 +205,7 @@ impl Statement {
             statement: self.number,
             account: self.account.clone(),
             reference: self.reference_of(entry, detail, index),
+            day: (detail.bank_reference.is_some() || entry.bank_reference.is_some()).then(|| entry.day()),
             side,
             is_return: detail.is_return || entry.is_return,
             amount: Amount::new(units).map_err(|_| wrong("amount"))?,
@@ -213,7 +221,7 @@ impl Statement {
             (Some(own), _) => short(own),
             (None, Some(of_entry)) => short(of_entry),
             (None, None) => {
-                let day: String = entry.day.iter().flat_map(|day| day.chars()).take(DAY).collect();
+                let day: String = entry.booked.iter().flat_map(|day| day.chars()).take(DAY).collect();
                 let text: String =
                     detail.texts.iter().flat_map(|text| text.chars()).take(MOST_IN_STAND_IN).collect();
                 format!("{}#{}/{index}/{day}/{text}", self.id, self.place)
@@ -223,6 +231,12 @@ impl Statement {
 }
 
 impl Movement {
+    /// The digits of the day on which it was booked; none if the bank does not tell it.
+    fn day(&self) -> String {
+        let day = self.booked.iter().flat_map(|booked| booked.chars()).take(DAY);
+        day.filter(char::is_ascii_digit).collect()
+    }
+
     fn take_entry(&mut self, place: &Place, text: &str) {
         if place.is_at("Ntry/Amt") {
             self.take_amount(place, text);
@@ -238,7 +252,7 @@ impl Movement {
         } else if place.is_at("Ntry/AcctSvcrRef") {
             self.take_reference(text);
         } else if place.is_at("BookgDt/Dt") || place.is_at("BookgDt/DtTm") {
-            self.day = Some(text.to_owned());
+            self.booked = Some(text.to_owned());
         } else if place.is_at("Ntry/AddtlNtryInf") || place.is_at("Ntry/NtryRef") {
             self.take_text(text);
         }

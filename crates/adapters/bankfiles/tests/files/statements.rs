@@ -197,6 +197,38 @@ fn a_statement_gives_its_movements_the_same_references_alone_and_behind_another(
 }
 
 #[test]
+fn the_day_is_told_beside_the_banks_own_reference_and_pages_are_one_statement() {
+    let day = "<BookgDt><DtTm>2026-11-21T23:30:00-05:00</DtTm></BookgDt>";
+    let dated = STATEMENT.replace("<AcctSvcrRef>R1", &format!("{day}<AcctSvcrRef>R1"));
+    let days = read(&dated).expect("a statement").into_iter().map(|entry| entry.day).collect::<Vec<_>>();
+    assert_eq!(days[..2], [Some("20261121".to_owned()), Some(String::new())]);
+    assert!(read(&dated.replace("<AcctSvcrRef>R1</AcctSvcrRef>", "")).expect("a statement")[0].day.is_none());
+
+    let (head, statement) = STATEMENT.split_once("<Stmt>").expect("a statement");
+    let first = statement.replace("</BkToCstmrStmt></Document>", "");
+    let numbers = |second: &str| {
+        let file = format!("{head}<Stmt>{first}<Stmt>{}", statement.replace("<Id>S1</Id>", second));
+        let entries = read(&file).expect("two statements");
+        (entries[0].statement, entries.last().expect("an entry").statement)
+    };
+    let page = |id: &str, page: u32| {
+        numbers(&format!(
+            "<Id>{id}</Id><StmtPgntn><PgNb>{page}</PgNb><LastPgInd>true</LastPgInd></StmtPgntn>"
+        ))
+    };
+    assert_eq!((page("S1", 2), page("S2", 2), page("S1", 1)), ((1, 1), (1, 2), (1, 2)));
+    assert_eq!(numbers("<Id>S2</Id>"), (1, 2));
+}
+
+#[test]
+fn an_element_with_thousands_of_attributes_is_refused() {
+    use std::fmt::Write as _;
+    let mut many = String::from("<Document");
+    (0..1_000).for_each(|number| write!(many, " a{number}=\"\"").expect("a string takes it"));
+    assert!(read(&STATEMENT.replacen("<Document", &many, 1)).is_err());
+}
+
+#[test]
 fn the_pages_of_a_statement_name_their_movements_apart() {
     let plain = STATEMENT.replace("<AcctSvcrRef>R1</AcctSvcrRef>", "");
     let page = |number: u32| {

@@ -33,6 +33,8 @@ pub struct BankEntry {
     /// movements may have it too: the transfers of one batch, a fee, a return. If the bank gives none, a text
     /// made from the statement's identifier, the position in it, the day and the text takes its place.
     pub reference: String,
+    /// The day of booking, as digits; `None` where a text takes the place of the bank's reference.
+    pub day: Option<String>,
     /// Which way the money moved.
     pub side: Side,
     /// Whether it undoes an earlier movement: a reversal, or a transfer that came back.
@@ -53,8 +55,9 @@ pub struct BankEntry {
 /// Gives the movements of a file their names, which are the same in every file that contains them.
 ///
 /// The bank's reference alone is no name: banks give the same one to all transfers of a batch, to a transfer
-/// and its fee, and to a transfer and its return. So direction, amount and named payment are part of a
-/// movement's name, and movements of one statement that agree in all of these are numbered in their order.
+/// and its fee, and to a transfer and its return, and some begin anew each day. So day, direction, amount and named
+/// payment are part of a movement's name, or else the identifier that its payer gave it, and movements of one statement
+/// that agree in all of these are numbered in their order.
 #[derive(Debug, Default)]
 pub struct MovementNames {
     statement: usize,
@@ -75,9 +78,9 @@ impl MovementNames {
             Side::Credit => '+',
             Side::Debit => '-',
         };
-        let payment = entry.names();
-        let payment = payment.as_ref().map_or("", PaymentId::as_str);
-        let name = format!("{account}/{reference}/{sign}{amount}{currency}/{payment}");
+        let day = entry.day.iter().flat_map(|day| ["/", day]).collect::<String>();
+        let about = entry.names().map_or_else(|| entry.payers_name(), |payment| payment.as_str().to_owned());
+        let name = format!("{account}/{reference}{day}/{sign}{amount}{currency}/{about}");
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         let given = self.given.entry(hasher.finish()).or_default();
@@ -87,6 +90,8 @@ impl MovementNames {
     }
 }
 
+/// The most characters of a payer's identifier that count, as many as an identifier of ours has.
+const MOST_IN_PAYERS_NAME: usize = 30;
 /// The most characters kept of a text that names an unknown payment.
 const MOST_IN_REFERENCE: usize = 255;
 
@@ -97,6 +102,15 @@ impl BankEntry {
     pub fn names(&self) -> Option<PaymentId> {
         let end_to_end = self.end_to_end_id.iter().flat_map(|text| named_in(text)).collect();
         only(end_to_end).or_else(|| self.named_by_texts())
+    }
+
+    /// The letters and digits of the identifier that the payer gave the transfer, from its end, where those of one payer
+    /// differ. Empty if there is none, and where a text takes the place of the bank's reference.
+    fn payers_name(&self) -> String {
+        let given = self.end_to_end_id.as_deref().filter(|text| self.day.is_some() && !says_nothing(text));
+        let plain = given.unwrap_or_default().bytes().filter(u8::is_ascii_alphanumeric);
+        let plain: Vec<_> = plain.map(|byte| byte.to_ascii_lowercase()).collect();
+        String::from_utf8_lossy(&plain[plain.len().saturating_sub(MOST_IN_PAYERS_NAME)..]).into_owned()
     }
 
     /// The only payment that the texts name. If no text contains a whole identifier, one that is broken in two
@@ -198,6 +212,7 @@ mod tests {
             statement: 1,
             account: "account".to_owned(),
             reference: "R1".to_owned(),
+            day: Some("20261121".to_owned()),
             side,
             is_return,
             amount: Amount::new(5).expect("in range"),
@@ -317,11 +332,14 @@ mod tests {
             BankEntry { account: "another".to_owned(), ..one.clone() },
             one.clone(),
             entry(Credit, false, &["salary"]),
+            BankEntry { day: Some("20261122".to_owned()), ..one.clone() },
+            BankEntry { end_to_end_id: Some("E2E-1".to_owned()), ..entry(Credit, false, &["rent"]) },
+            BankEntry { end_to_end_id: Some("E2E-2".to_owned()), ..entry(Credit, false, &["rent"]) },
         ];
         let mut names = MovementNames::default();
         let given: Vec<_> = all.iter().map(|entry| names.name(entry)).collect();
         assert_eq!(given.iter().collect::<BTreeSet<_>>().len(), all.len(), "{given:?}");
-        assert_eq!(given[0], format!("account/R1/+5MXN/{ID}/0"));
+        assert_eq!(given[0], format!("account/R1/20261121/+5MXN/{ID}/0"));
 
         let mut names = MovementNames::default();
         let again: Vec<_> = all.iter().rev().map(|entry| names.name(entry)).collect();
@@ -330,18 +348,26 @@ mod tests {
             names
         };
         assert_eq!(sorted(again), sorted(given.clone()), "another file tells of them in another order");
-        let next = BankEntry { statement: 2, ..one };
+        let next = BankEntry { statement: 2, ..one.clone() };
         assert_eq!(names.name(&next), given[0], "the next statement of the file tells of the first again");
+        let told_otherwise = BankEntry { end_to_end_id: Some(ID.to_owned()), ..one };
+        let name = MovementNames::default().name(&told_otherwise);
+        assert_eq!(name, given[0], "a notification may name the payment elsewhere than a statement does");
     }
 
     #[test]
     fn a_name_fits_whatever_the_bank_writes() {
-        let long = BankEntry {
-            account: "a".repeat(64),
-            reference: "r".repeat(127),
-            amount: Amount::new(quipu_kernel::MAX_MINOR).expect("in range"),
-            ..entry(Credit, false, &[ID])
+        let amount = Amount::new(quipu_kernel::MAX_MINOR).expect("in range");
+        let long = BankEntry { account: "a".repeat(64), amount, ..entry(Credit, false, &[ID]) };
+        let stands_in = BankEntry { reference: "r".repeat(127), day: None, ..long.clone() };
+        let anonymous = BankEntry {
+            reference: "r".repeat(64),
+            end_to_end_id: Some("e".repeat(500)),
+            texts: Vec::new(),
+            ..long
         };
-        assert!(MovementNames::default().name(&long).chars().count() <= 255);
+        for entry in [stands_in, anonymous] {
+            assert!(MovementNames::default().name(&entry).chars().count() <= 255);
+        }
     }
 }
