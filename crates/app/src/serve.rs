@@ -158,7 +158,7 @@ async fn prepare(foundation: &Foundation, migrate: bool) -> Result<()> {
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
         bail!(wire::MIGRATE_FIRST);
     }
-    wire::verify_master_key(foundation).await
+    wire::verify_master_keys(foundation).await
 }
 
 /// Binds the address of metrics. If its port is taken, a process in production does not start; a demo takes another.

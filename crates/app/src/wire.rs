@@ -195,14 +195,32 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
 /// deliveries not be signed.
 ///
 /// A database without secrets gets the key of hosted pages, sealed under the present master key.
-pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
-    page_key(foundation).await?;
-    let mut missing = foundation.store.master_key_ids().await?;
-    missing.retain(|key_id| !foundation.keyring.holds(key_id));
+pub(crate) async fn verify_master_keys(foundation: &Foundation) -> Result<()> {
+    let (_, missing) = known_and_missing(foundation).await?;
     if !missing.is_empty() {
         bail!("{ANOTHER_MASTER_KEY} (missing: {})", missing.join(", "));
     }
+    page_key(foundation).await.map(drop)
+}
+
+/// The same for a command, which goes on with a warning if it has some of the keys: it may be the one that replaces what
+/// was sealed under a lost one.
+pub(crate) async fn verify_some_master_key(foundation: &Foundation) -> Result<()> {
+    let (known, missing) = known_and_missing(foundation).await?;
+    if known.is_empty() || missing.is_empty() {
+        return verify_master_keys(foundation).await;
+    }
+    tracing::warn!(
+        missing = missing.join(", "),
+        "some secrets in the database cannot be opened: {ANOTHER_MASTER_KEY}"
+    );
     Ok(())
+}
+
+/// The identifiers of the master keys under which secrets of this database are sealed: those at hand, and the others.
+async fn known_and_missing(foundation: &Foundation) -> Result<(Vec<String>, Vec<String>)> {
+    let ids = foundation.store.master_key_ids().await?;
+    Ok(ids.into_iter().partition(|key_id| foundation.keyring.holds(key_id)))
 }
 
 const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with: set that one; \

@@ -22,6 +22,9 @@ use crate::{
 /// How many seconds a caller waits after `OVERLOADED`.
 const OVERLOAD_RETRY_SECONDS: u32 = 1;
 
+/// How many seconds a caller waits for a provider that does not answer: as long as it is left alone.
+const PROVIDER_RETRY_SECONDS: u32 = 15;
+
 /// An error as it will be answered. Its status follows from its code, and its shape from the route's family.
 #[derive(Debug)]
 pub(crate) enum ApiError {
@@ -37,6 +40,8 @@ pub(crate) enum ApiError {
     Overloaded,
     /// Like `Overloaded`; the cause is only written to the log.
     Unavailable { cause: String },
+    /// Like `Overloaded`, because a payment provider does not answer.
+    ProviderSilent,
     /// It is not known whether the change was made; the cause is only written to the log.
     OutcomeUnknown { cause: String },
     /// An error of the gateway; the cause is only written to the log.
@@ -55,7 +60,7 @@ impl ApiError {
 
     /// Whether the answer is 503, so that the same call may be sent again with the same signature.
     pub(crate) const fn wrote_nothing(&self) -> bool {
-        matches!(self, Self::Overloaded | Self::Unavailable { .. })
+        matches!(self, Self::Overloaded | Self::Unavailable { .. } | Self::ProviderSilent)
     }
 
     pub(crate) fn scope_missing(scope: Scope) -> Self {
@@ -89,7 +94,7 @@ impl ApiError {
             Self::Refused { code, .. } => *code,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::RateLimited(_) => ErrorCode::RateLimited,
-            Self::Overloaded | Self::Unavailable { .. } => ErrorCode::Overloaded,
+            Self::Overloaded | Self::Unavailable { .. } | Self::ProviderSilent => ErrorCode::Overloaded,
             Self::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             Self::Internal { .. } => ErrorCode::InternalError,
         }
@@ -118,6 +123,7 @@ impl ApiError {
             Self::Unavailable { .. } => {
                 fixed("the service is not available and nothing was changed; try again in a moment")
             }
+            Self::ProviderSilent => CreateError::ProviderSilent.to_string(),
             Self::OutcomeUnknown { .. } => fixed(
                 "it is not known whether the change was made; if the request had an Idempotency-Key, repeat it under the same key, \
                  otherwise look before you repeat it",
@@ -137,6 +143,9 @@ impl ApiError {
             }
             Self::Overloaded | Self::Unavailable { .. } => {
                 headers.insert(header::RETRY_AFTER, OVERLOAD_RETRY_SECONDS.into());
+            }
+            Self::ProviderSilent => {
+                headers.insert(header::RETRY_AFTER, PROVIDER_RETRY_SECONDS.into());
             }
             Self::MethodNotAllowed { allow } => {
                 if let Ok(allow) = header::HeaderValue::try_from(allow) {
@@ -178,6 +187,7 @@ impl From<&CreateError> for ApiError {
         let code = match error {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
             CreateError::Store(error) => return error.clone().into(),
+            CreateError::ProviderSilent => return Self::ProviderSilent,
             CreateError::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             CreateError::NonceUsed => ErrorCode::NonceReused,
             CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,

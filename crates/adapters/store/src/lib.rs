@@ -38,7 +38,6 @@ mod query;
 mod read;
 mod rows;
 mod schema;
-mod seal_bound;
 mod server;
 mod sessions;
 mod settings;

@@ -11,9 +11,9 @@ pub struct StoreSettings {
     /// PostgreSQL: the number of lanes that commit in parallel, each with a connection of its own. SQLite has
     /// one writer.
     pub lanes: usize,
-    /// The number of short queries that are read in parallel, each on a connection of its own. Pages of lists
-    /// have half as many beside them (on a server twice that: for payments and for other lists), checks of the
-    /// ledger have one, and so have the rows to be sealed.
+    /// The number of short queries that are read in parallel, each on a connection of its own. Pages of payments have
+    /// half as many beside them, and so have those of other lists; checks of the ledger have one, and so have the rows to
+    /// be sealed.
     pub readers: usize,
     /// How long a call may wait for the database in all its steps.
     pub call: Duration,

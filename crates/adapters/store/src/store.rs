@@ -2,7 +2,10 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -26,7 +29,6 @@ use crate::{
     one_each::OneEach,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
-    seal_bound::SealBound,
     sessions::session,
     settings::StoreSettings,
     standing::Standing,
@@ -52,8 +54,8 @@ pub(crate) struct Inner {
     pub(crate) tallies: Arc<Tallies>,
     /// A search for a text may read all tickets of its merchant.
     pub(crate) searches: OneEach,
-    /// The time up to which any node may have sealed.
-    pub(crate) sealed_until: SealBound,
+    /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
+    pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
@@ -93,7 +95,7 @@ impl Store {
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
             searches: OneEach::default(),
-            sealed_until: SealBound::default(),
+            sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
             turns: Turns::default(),
@@ -179,7 +181,7 @@ impl Commit for Store {
         let times = self.inner.engine.times();
         let step = Step::begin(times);
         let standing = Arc::new(Standing::until(step.deadline));
-        let not_before = self.inner.sealed_until.at_most();
+        let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
         let job = Job::new(changes, not_before, Arc::clone(&standing), reply);
         let job = job.ok_or_else(|| StoreError::Failed("a record has no table".to_owned()))?;
         lane.put(Work::Change(Box::new(job)))?;

@@ -60,6 +60,12 @@ pub enum CreateError {
         /// The identifier of the payment.
         id: PaymentId,
     },
+    /// The provider that would give the instructions has not answered lately and is left alone for a while; the payment
+    /// was not made.
+    #[error(
+        "the payment provider of this method does not answer at present and nothing was changed; try again later"
+    )]
+    ProviderSilent,
     /// The store failed, and the payment was not made.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -85,14 +91,19 @@ impl CreateError {
             Self::OutcomeUnknown { .. } | Self::Store(StoreError::OutcomeUnknown(_)) => {
                 "payment_create_outcome_unknown"
             }
-            Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)) => "OVERLOADED",
+            Self::ProviderSilent | Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)) => {
+                "OVERLOADED"
+            }
             Self::Store(StoreError::Failed(_)) => "INTERNAL_ERROR",
         }
     }
 
     /// Whether it says that nothing happened and that the same call, with the same nonce, may be sent again.
     pub(crate) const fn invites_repeat(&self) -> bool {
-        matches!(self, Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)))
+        matches!(
+            self,
+            Self::ProviderSilent | Self::Store(StoreError::Overloaded | StoreError::Unavailable(_))
+        )
     }
 
     /// Whether a repeat under the same idempotency key is to get this answer again: the refusal follows from

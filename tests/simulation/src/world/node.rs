@@ -148,7 +148,10 @@ impl Node {
         let known = book.wishes.entry(number).or_default();
         let accepted = !matches!(
             &outcome,
-            Err(CreateError::NonceUsed | CreateError::Store(_) | CreateError::OutcomeUnknown { .. })
+            Err(CreateError::NonceUsed
+                | CreateError::ProviderSilent
+                | CreateError::Store(_)
+                | CreateError::OutcomeUnknown { .. })
         );
         if let Some(nonce) = nonce.filter(|_| accepted) {
             *known.nonces.entry(nonce).or_default() += 1;
@@ -172,7 +175,9 @@ impl Node {
                 book.complaints.push(format!("creation {number}: {what}"));
             }
             // Of a key in use another call is still at work; its answer counts.
-            Err(CreateError::Store(_) | CreateError::IdempotencyKeyInUse) => return Call::Again,
+            Err(CreateError::ProviderSilent | CreateError::Store(_) | CreateError::IdempotencyKeyInUse) => {
+                return Call::Again;
+            }
             Err(CreateError::DuplicateReference { holder }) => {
                 // A repeated call may find what the first call had made.
                 known.told.push(Told::Refused(format!("DUPLICATE {holder}")));

@@ -10,7 +10,7 @@ pub(crate) mod behind;
 pub(crate) mod rows;
 pub(crate) mod sealed_until;
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, sql_types::Bool};
@@ -68,8 +68,8 @@ impl Chains for Store {
             })
             .await;
         let (is_ours, sealed_until, until) = taken?;
-        // Rows that this node makes from now on must have places behind the sealed ones, whoever seals them.
-        self.inner.sealed_until.learn(sealed_until.max(until.millis()));
+        // Rows that this node makes from now on must have places behind the sealed ones.
+        self.inner.sealed_until.fetch_max(sealed_until, Ordering::Relaxed);
         if !is_ours {
             return Ok(Sealed::default());
         }
@@ -127,7 +127,7 @@ impl Store {
             self.inner.engine.read(|conn: &mut Connection| Box::pin(sealed_until(conn))).await;
         match found {
             Ok(until) => {
-                self.inner.sealed_until.learn(until);
+                self.inner.sealed_until.fetch_max(until, Ordering::Relaxed);
             }
             // Before the first migration there is nothing to know.
             Err(fault) => tracing::debug!(%fault, "the time up to which the chains are sealed is not known"),

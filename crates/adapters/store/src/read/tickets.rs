@@ -107,13 +107,17 @@ impl TicketReads for Store {
         sort: TicketSort,
         page: Page,
     ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
-        let _turn = match &filter.search {
+        let turn = match &filter.search {
             Some(_) => Some(self.turn_to_search(tenant).await?),
             None => None,
         };
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
         let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
-            Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })
+            Box::pin(async move {
+                // Held until the query has ended, even if its caller has gone away before.
+                let _turn = turn;
+                ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await
+            })
         });
         Ok(listed.await?)
     }

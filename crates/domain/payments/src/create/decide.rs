@@ -259,7 +259,8 @@ fn first_due(payment: &Payment, wanted: Option<Due>, must_be_requested: bool) ->
 async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
     match rail.reserve(Direction::Deposit).await {
         Capacity::Reserved(reserved) => Ok(reserved),
-        Capacity::Busy | Capacity::CircuitOpen => Err(CreateError::Store(StoreError::Overloaded)),
+        Capacity::Busy => Err(CreateError::Store(StoreError::Overloaded)),
+        Capacity::CircuitOpen => Err(CreateError::ProviderSilent),
     }
 }
 

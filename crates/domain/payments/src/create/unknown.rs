@@ -61,7 +61,7 @@ impl UnknownOutcomes {
     }
 
     /// The outcome as the merchant gets it. While the first attempt's outcome is unknown, a failure of the
-    /// store is an unknown outcome too, of the first attempt's payment.
+    /// store or its provider is an unknown outcome too, of the first attempt's payment.
     pub(crate) fn told<T>(
         &self,
         subject: &Subject,
@@ -69,9 +69,12 @@ impl UnknownOutcomes {
     ) -> Result<T, CreateError> {
         let outcome = match (outcome, &subject.earlier) {
             (
-                Err(CreateError::Store(
-                    StoreError::Overloaded | StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_),
-                )),
+                Err(
+                    CreateError::ProviderSilent
+                    | CreateError::Store(
+                        StoreError::Overloaded | StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_),
+                    ),
+                ),
                 Some(id),
             ) => Err(CreateError::OutcomeUnknown { id: id.clone() }),
             (outcome, _) => outcome,
@@ -84,6 +87,7 @@ impl UnknownOutcomes {
                 | CreateError::NonceUsed
                 | CreateError::IdempotencyKeyInUse
                 | CreateError::IdempotencyKeyMismatch
+                | CreateError::ProviderSilent
                 | CreateError::Store(_),
             ) => {}
             _ if subject.earlier.is_some() => self.forget(subject),

@@ -54,13 +54,15 @@ impl<'a> Incoming<'a> {
     }
 
     /// Whether a callback that fits a settled payment may tell of money beside the payment's own: a person has
-    /// accepted a part already, which the same amount may complete, or the provider names another payment of its own.
+    /// accepted another amount, and as much once more may be the rest; or the provider names another payment of its own.
     fn is_other_money(&self, payment: &Payment) -> bool {
-        let is_after_a_part =
-            self.event.kind == RailEventKind::Completed && payment.state().received_amount.is_some();
+        let kind = self.event.kind;
+        if self.source != Source::Callback || kind == RailEventKind::Failed {
+            return false;
+        }
         let (known, named) = (&payment.state().provider_reference, &self.event.provider_reference);
         let is_another = known.is_some() && named.is_some() && known != named;
-        self.source == Source::Callback && (is_after_a_part || is_another)
+        is_another || (kind == RailEventKind::Completed && payment.state().received_amount.is_some())
     }
 }
 
