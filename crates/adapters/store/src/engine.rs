@@ -26,7 +26,7 @@ use crate::{
     file::DatabaseFile,
     file_trouble::FileTrouble,
     hub::Hub,
-    lock_turns::Waiter,
+    lock_turns::{Patience, Waiter},
     query::{Query, Reading},
     server::Server,
     settings::{StoreSettings, Times},
@@ -194,7 +194,7 @@ impl Engine {
     /// Runs a writing query, whole or not at all: an error undoes it. On a server it has a transaction of its
     /// own; in a file it shares one with others that wait. If its turn does not come in time, nothing of it
     /// happens.
-    pub(crate) async fn write<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
+    pub(crate) async fn write<T, E>(&self, query: impl Query<T, E> + Clone) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Fault> + From<StoreError> + Trouble + Send + 'static,
@@ -202,12 +202,12 @@ impl Engine {
         self.write_for(None, query).await
     }
 
-    /// The same for a query that may wait for rows which somebody else has locked: on a server it waits for its turn
-    /// first.
+    /// The same for a query that may find rows which somebody else has locked: on a server it waits for them only in
+    /// its turn. Until then it may be run, and undone, several times.
     pub(crate) async fn write_for<T, E>(
         &self,
         waiter: Option<Waiter>,
-        query: impl Query<T, E>,
+        query: impl Query<T, E> + Clone,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -256,7 +256,8 @@ impl Engine {
         let write: LoneWrite = Box::new(move |custody, origin| {
             Box::pin(async move {
                 if !reply.is_closed() {
-                    let _gone = reply.send(in_transaction(custody, origin, &begun, query).await);
+                    let _gone =
+                        reply.send(in_transaction(custody, origin, &begun, Patience::Full, query).await);
                 }
             })
         });

@@ -1,14 +1,61 @@
-//! The turns of writes that may wait for rows which somebody else has locked, on a server.
+//! The turns of work that waits for rows which somebody else has locked, on a server.
 //!
-//! Such a write holds a connection for short queries while it waits. Turns bound how many do, so that heartbeats and
-//! look-ups always find a connection, and give each merchant one at a time, so that one with locked rows delays no other.
+//! Whoever waits for a lock holds a connection. Turns bound how many do, so that heartbeats and look-ups always find
+//! a connection. Work whose rows are free needs no such turn: it is tried first with little patience, and only if it
+//! met a lock it waits for a turn. Until it gets one it tries again now and then, since the lock may be gone.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::MerchantId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
 
 use crate::one_each::OneEach;
+
+/// How long work that met a lock waits for a turn before it looks whether the lock is gone.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a try waits for a locked row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As long as its connection says.
+    Full,
+    /// [`Times::brief_lock`](crate::settings::Times::brief_lock).
+    Brief,
+}
+
+/// The turns of those who share connections.
+#[derive(Clone)]
+pub(crate) struct Turns {
+    full: Arc<Semaphore>,
+    brief: Arc<Semaphore>,
+}
+
+impl Turns {
+    /// So many tries with full patience at a time, and so many brief ones.
+    pub(crate) fn new(full: usize, brief: usize) -> Self {
+        Self { full: Arc::new(Semaphore::new(full)), brief: Arc::new(Semaphore::new(brief)) }
+    }
+
+    /// Waits for the turn of a try, which lasts until the permit is dropped. Work that `met_a_lock` in the try before
+    /// may wait for it in this one.
+    pub(crate) async fn next(&self, met_a_lock: bool) -> (Patience, Option<OwnedSemaphorePermit>) {
+        let full = Arc::clone(&self.full).acquire_owned();
+        let brief = async {
+            if met_a_lock {
+                sleep(LOOK).await;
+            }
+            Arc::clone(&self.brief).acquire_owned().await
+        };
+        tokio::select! {
+            biased;
+            turn = full, if met_a_lock => (Patience::Full, turn.ok()),
+            turn = brief => (Patience::Brief, turn.ok()),
+        }
+    }
+}
 
 /// Whose write may wait for locked rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,43 +66,29 @@ pub(crate) enum Waiter {
     Recorder,
 }
 
-/// The turns of all writes.
+/// The turns of all writes that no lane commits.
 pub(crate) struct LockTurns {
-    of_merchants: Arc<Semaphore>,
-    of_the_recorder: Arc<Semaphore>,
+    of_merchants: Turns,
+    of_the_recorder: Turns,
     /// The turns among the writes of each merchant.
     own: OneEach,
 }
 
 impl LockTurns {
-    /// Turns over so many connections: half of them for merchants, a quarter for the recorder.
+    /// Turns over so many connections: at most half of them wait for locks of merchants and a quarter for the recorder,
+    /// and as many are in use by brief tries.
     pub(crate) fn over(connections: usize) -> Self {
-        let turns = |part: usize| Arc::new(Semaphore::new((connections / part).max(1)));
+        let turns = |part: usize| Turns::new((connections / part).max(1), (connections / part).max(1));
         Self { of_merchants: turns(2), of_the_recorder: turns(4), own: OneEach::default() }
     }
 
-    /// The queues in which a write waits for its turn, one after the other.
-    pub(crate) fn queues(&self, waiter: Waiter) -> Vec<Arc<Semaphore>> {
+    /// The turns of a write, and the queue in which it waits before, behind others of its merchant.
+    pub(crate) fn of(&self, waiter: Waiter) -> (Turns, Option<Arc<Semaphore>>) {
         match waiter {
-            Waiter::Merchant(merchant) => vec![self.own.queue(merchant), Arc::clone(&self.of_merchants)],
-            Waiter::Recorder => vec![Arc::clone(&self.of_the_recorder)],
+            Waiter::Merchant(merchant) => (self.of_merchants.clone(), Some(self.own.queue(merchant))),
+            Waiter::Recorder => (self.of_the_recorder.clone(), None),
         }
     }
-}
-
-/// Waits for the turn of a write; `None` if it `is_over` before.
-pub(crate) async fn turn(
-    queues: Vec<Arc<Semaphore>>,
-    is_over: impl Fn() -> bool,
-) -> Option<Vec<OwnedSemaphorePermit>> {
-    let mut held = Vec::with_capacity(queues.len());
-    for queue in queues {
-        held.push(queue.acquire_owned().await.ok()?);
-        if is_over() {
-            return None;
-        }
-    }
-    Some(held)
 }
 
 #[cfg(test)]
@@ -64,29 +97,31 @@ mod tests {
 
     use super::*;
 
-    fn taken(turns: &LockTurns, waiter: Waiter) -> Option<Vec<OwnedSemaphorePermit>> {
-        turn(turns.queues(waiter), || false).now_or_never().flatten()
+    #[test]
+    fn a_merchant_waits_behind_its_own_writes_and_the_recorder_behind_none() {
+        let turns = LockTurns::over(8);
+        let own = |id| turns.of(Waiter::Merchant(MerchantId(id))).1.expect("a queue");
+        let (one, other) = (own(1), own(2));
+        assert!(Arc::ptr_eq(&one, &own(1)) && !Arc::ptr_eq(&one, &other));
+        assert_eq!(one.available_permits(), 1);
+        let full = |waiter| turns.of(waiter).0.full.available_permits();
+        assert_eq!((full(Waiter::Merchant(MerchantId(1))), full(Waiter::Recorder)), (4, 2));
+        assert!(turns.of(Waiter::Recorder).1.is_none());
     }
 
-    #[test]
-    fn each_merchant_has_one_turn_at_a_time_and_the_recorder_has_its_own() {
-        let (turns, merchant) = (LockTurns::over(8), |id| Waiter::Merchant(MerchantId(id)));
-        let first = taken(&turns, merchant(1)).expect("free");
-        assert!(taken(&turns, merchant(1)).is_none());
-        let others: Vec<_> = (2..5).map(|id| taken(&turns, merchant(id)).expect("free")).collect();
-        assert!(taken(&turns, merchant(5)).is_none(), "half of the connections wait");
-        let notes: Vec<_> = (0..2).map(|_| taken(&turns, Waiter::Recorder).expect("free")).collect();
-        assert!(taken(&turns, Waiter::Recorder).is_none());
+    #[tokio::test]
+    async fn who_met_a_lock_waits_for_a_turn_and_looks_again_meanwhile() {
+        let turns = Turns::new(1, 1);
+        let (patience, first) = turns.next(false).await;
+        assert_eq!(patience, Patience::Brief);
+        assert!(turns.next(false).now_or_never().is_none(), "another one tries");
         drop(first);
-        assert!(taken(&turns, merchant(5)).is_some());
-        drop((others, notes));
-    }
-
-    #[test]
-    fn whose_caller_has_gone_takes_no_turn_of_others() {
-        let turns = LockTurns::over(2);
-        let queues = turns.queues(Waiter::Merchant(MerchantId(1)));
-        assert!(turn(queues, || true).now_or_never().expect("at once").is_none());
-        assert!(taken(&turns, Waiter::Merchant(MerchantId(2))).is_some());
+        let (patience, waiting) = turns.next(true).await;
+        assert_eq!(patience, Patience::Full);
+        assert_eq!(turns.next(false).await.0, Patience::Brief, "whose rows are free does not wait behind it");
+        assert!(turns.next(true).now_or_never().is_none());
+        assert_eq!(turns.next(true).await.0, Patience::Brief, "the lock may be gone");
+        drop(waiting);
+        assert_eq!(turns.next(true).await.0, Patience::Full);
     }
 }

@@ -10,10 +10,11 @@ use tokio::{
 };
 
 use crate::{
+    commit::aside::Connections,
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, OpenError, Trouble},
-    lock_turns::{LockTurns, Waiter, turn},
+    lock_turns::{LockTurns, Patience, Turns, Waiter},
     query::{Query, Reading},
     sessions::{
         health::Health,
@@ -29,8 +30,8 @@ use crate::{
 const QUEUE: usize = 4096;
 /// The most look-ups by key at a time.
 const POINTS: usize = 4;
-/// The most changes that wait for locks at a time.
-const ASIDES: usize = 6;
+/// The most merchants whose changes wait for locks at a time, and the most that look whether theirs is gone.
+const ASIDES: (usize, usize) = (5, 1);
 /// One check at a time: it reads whole tables, and a second one would find the same.
 const CHECKS: usize = 1;
 
@@ -38,7 +39,7 @@ const CHECKS: usize = 1;
 pub(crate) struct Server {
     /// One pool for each lane, so that a connection stays on the thread that made it.
     pub(crate) lanes: Vec<Origin>,
-    pub(crate) asides: Origin,
+    pub(crate) asides: Connections,
     points: Origin,
     short: Kind,
     payments: Kind,
@@ -77,7 +78,11 @@ impl Server {
         };
         Ok(Self {
             lanes: (0..settings.lanes.max(1)).map(|_| pool(Purpose::Lanes, 1)).collect::<Result<_, _>>()?,
-            asides: pool(Purpose::Asides, ASIDES)?,
+            asides: Connections {
+                full: pool(Purpose::Asides, ASIDES.0)?,
+                brief: pool(Purpose::Lanes, ASIDES.1)?,
+                turns: Turns::new(ASIDES.0, ASIDES.1),
+            },
             points: pool(Purpose::Points, POINTS)?,
             short: Kind::over(pool(Purpose::Queries, settings.readers.max(1))?),
             payments: Kind::over(pool(Purpose::Payments, (settings.readers / 2).max(1))?),
@@ -130,10 +135,10 @@ impl Server {
     }
 
     /// Has a writing query run, unless too many wait. It does not begin if its caller has gone away by then. One that may
-    /// wait for locked rows waits for its turn first.
+    /// find rows locked waits for them only in its turn.
     pub(crate) fn write<T, E>(
         &self,
-        query: impl Query<T, E>,
+        query: impl Query<T, E> + Clone,
         waiter: Option<Waiter>,
         standing: Arc<Standing>,
         reply: oneshot::Sender<Result<T, E>>,
@@ -143,13 +148,16 @@ impl Server {
         E: From<Fault> + Trouble + Send + 'static,
     {
         let (place, origin) = self.short.admit()?;
-        let queues = waiter.map(|waiter| self.turns.queues(waiter)).unwrap_or_default();
+        let turns = waiter.map(|waiter| self.turns.of(waiter));
         self.spawn(Box::pin(async move {
             let _place = place;
-            let Some(_turn) = turn(queues, || reply.is_closed()).await else { return };
-            if !reply.is_closed() {
-                let mut custody = Custody::none();
-                let _gone = reply.send(in_transaction(&mut custody, &origin, &standing, query).await);
+            let outcome = match turns {
+                Some(turns) => in_turn(turns, query, &origin, &standing, &reply).await,
+                None if reply.is_closed() => None,
+                None => Some(once(query, Patience::Full, &origin, &standing).await),
+            };
+            if let Some(outcome) = outcome {
+                let _gone = reply.send(outcome);
             }
         }));
         Ok(())
@@ -170,6 +178,49 @@ impl Server {
     fn spawn(&self, work: BoxFuture<'static, ()>) {
         self.runtime.spawn(work);
     }
+}
+
+/// Runs a writing query when its turn comes, and again in a later turn if rows were locked; `None` if its caller has gone
+/// away by then.
+async fn in_turn<T, E>(
+    (turns, own): (Turns, Option<Arc<Semaphore>>),
+    query: impl Query<T, E> + Clone,
+    origin: &Origin,
+    standing: &Standing,
+    reply: &oneshot::Sender<Result<T, E>>,
+) -> Option<Result<T, E>>
+where
+    E: From<Fault> + Trouble,
+{
+    let _own = match &own {
+        Some(own) => own.acquire().await.ok(),
+        None => None,
+    };
+    let mut met_a_lock = false;
+    loop {
+        let (patience, _turn) = turns.next(met_a_lock).await;
+        if reply.is_closed() {
+            return None;
+        }
+        let outcome = once(query.clone(), patience, origin, standing).await;
+        met_a_lock = matches!(&outcome, Err(error) if error.fault().is_some_and(Fault::is_blocked));
+        if patience == Patience::Full || !met_a_lock {
+            return Some(outcome);
+        }
+        standing.wait_again();
+    }
+}
+
+async fn once<T, E>(
+    query: impl Query<T, E>,
+    patience: Patience,
+    origin: &Origin,
+    standing: &Standing,
+) -> Result<T, E>
+where
+    E: From<Fault> + Trouble,
+{
+    in_transaction(&mut Custody::none(), origin, standing, patience, query).await
 }
 
 async fn run<T, E>(

@@ -9,6 +9,7 @@ use crate::{
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, Trouble},
+    lock_turns::Patience,
     mark::{self, Mark},
     query::Query,
     standing::Standing,
@@ -34,6 +35,7 @@ pub(crate) async fn in_transaction<T, E>(
     custody: &mut Custody,
     origin: &Origin,
     standing: &Standing,
+    patience: Patience,
     query: impl Query<T, E>,
 ) -> Result<T, E>
 where
@@ -44,8 +46,9 @@ where
         custody.done();
         return Err(Fault::TooLate.into());
     }
+    let brief_lock = (patience == Patience::Brief).then(|| origin.times().brief_lock);
     let work = async {
-        let mark = begin(conn).await?;
+        let mark = begin(conn, brief_lock).await?;
         Ok::<_, E>((query(conn).await?, mark))
     };
     let Ok(outcome) = origin.within(origin.times().attempt, work).await else {
@@ -72,8 +75,9 @@ async fn hand_back<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>)
     }
 }
 
-/// Begins a transaction, and learns the facts by which its outcome can be found.
-async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
+/// Begins a transaction, which waits for a lock no longer than its connection says or `brief_lock`, and learns the facts
+/// by which its outcome can be found.
+async fn begin(conn: &mut Connection, brief_lock: Option<Duration>) -> Result<Option<Mark>, Fault> {
     match conn {
         Connection::Sqlite(_) => {
             conn.begin_writing().await?;
@@ -81,9 +85,13 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
         }
         Connection::Postgres(session) => {
             let shared: &diesel_async::AsyncPgConnection = session;
+            let beginning = brief_lock.map_or_else(
+                || "BEGIN".to_owned(),
+                |lock| format!("BEGIN; SET LOCAL lock_timeout = {}", lock.as_millis()),
+            );
             let (begun, number) = tokio::join!(
                 biased;
-                async { diesel_async::SimpleAsyncConnection::batch_execute(&mut &*shared, "BEGIN").await },
+                async { diesel_async::SimpleAsyncConnection::batch_execute(&mut &*shared, &beginning).await },
                 mark::TransactionNumber.get_result::<String>(&mut &*shared),
             );
             begun?;

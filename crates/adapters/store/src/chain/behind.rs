@@ -20,7 +20,7 @@ use crate::{
 pub(super) const AT_ONCE: usize = 500;
 
 /// A chain and how far it is sealed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Behind {
     pub(crate) chain: Chain,
     pub(crate) rows: i64,

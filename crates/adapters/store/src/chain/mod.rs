@@ -46,6 +46,7 @@ const COMMIT: usize = 50;
 const LEASE: i64 = 180_000;
 
 /// A chain that has grown.
+#[derive(Clone)]
 struct Grown {
     before: Behind,
     rows: i64,

@@ -2,12 +2,12 @@
 //! other merchants do not wait behind them.
 //!
 //! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked
-//! for longer, its changes leave the lane: they get a queue, a task and a connection of their own, and wait
-//! there for the lock for `deadlines.lock`. The merchant returns to the lane once a batch of its own met no lock
-//! and nothing waits behind it, or after 10 seconds without a change.
+//! for longer, its changes leave the lane: they get a queue and a task of their own, which takes turns with those
+//! of other merchants to wait for the lock for `deadlines.lock`. Once a batch of its own met no lock, or after 10
+//! seconds without a change, the merchant returns to the lane, which takes back what still waits.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, vec_deque::Drain},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
@@ -22,14 +22,44 @@ use crate::{
     custody::{Custody, Origin},
     hub::Hub,
     lock::locked,
+    lock_turns::{Patience, Turns},
 };
 
 /// How long a merchant stays aside without changes, if its rows were still locked at the last one. Back in the lane
 /// it would soon delay the others again.
 const LINGER: Duration = Duration::from_secs(10);
 
+/// The connections of merchants that wait aside, in any lane.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    /// Those that wait for a lock.
+    pub(crate) full: Origin,
+    /// Those that look whether a lock is gone.
+    pub(crate) brief: Origin,
+    /// The turns to use them, no more than there are.
+    pub(crate) turns: Turns,
+}
+
+impl Connections {
+    /// Commits or refuses all of `jobs`. Answers whether a lock was in the way.
+    async fn commit(&self, mut jobs: Vec<Job>, hub: &Hub) -> bool {
+        let mut was_blocked = false;
+        while !jobs.is_empty() {
+            let (patience, _turn) = self.turns.next(true).await;
+            let (origin, when_locked) = match patience {
+                Patience::Full => (&self.full, WhenLocked::WaitOnceMore),
+                Patience::Brief => (&self.brief, WhenLocked::MoveAside),
+            };
+            let outcome = batch::commit_all(&mut Custody::none(), origin, hub, jobs, when_locked).await;
+            outcome.untold.tell(hub);
+            was_blocked |= outcome.was_blocked;
+            jobs = outcome.aside;
+        }
+        was_blocked
+    }
+}
+
 /// The queue of one merchant.
-#[derive(Default)]
 struct Aside {
     queue: Mutex<Queue>,
     arrived: Notify,
@@ -38,10 +68,16 @@ struct Aside {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Whether its task has ended, so that no more changes are taken.
+    /// Whether its task has ended, so that the lane takes back what waits.
     is_over: bool,
-    /// Whether the store closes, so that no more changes will come.
+    /// Whether the store closes, so that its task goes on until nothing waits.
     is_closing: bool,
+}
+
+impl Queue {
+    fn first(&mut self, most: usize) -> Drain<'_, Job> {
+        self.jobs.drain(..self.jobs.len().min(most))
+    }
 }
 
 impl Aside {
@@ -49,93 +85,131 @@ impl Aside {
         locked(&self.queue)
     }
 
-    /// Adds a job to the queue; returns it if the task has ended.
-    fn push(&self, job: Job) -> Option<Job> {
+    /// Adds a job to the queue, if there is room.
+    fn push(&self, job: Job) {
         let mut queue = self.queue();
-        if queue.is_over {
-            return Some(job);
-        }
         if queue.jobs.len() >= QUEUE {
             let _gone = job.reply.send(Err(StoreError::Overloaded.into()));
         } else {
             queue.jobs.push_back(job);
             self.arrived.notify_one();
         }
-        None
     }
 
-    /// Takes the waiting jobs. If there are none and `may_end`, the task ends.
-    fn take(&self, may_end: bool) -> Vec<Job> {
+    /// Takes waiting jobs for its task; `None` if that `may_end` and therefore does.
+    fn take(&self, may_end: bool) -> Option<Vec<Job>> {
         let mut queue = self.queue();
-        let count = queue.jobs.len().min(BATCH);
-        queue.is_over = count == 0 && (may_end || queue.is_closing);
-        queue.jobs.drain(..count).collect()
+        queue.is_over = if queue.is_closing { queue.jobs.is_empty() } else { may_end };
+        (!queue.is_over).then(|| queue.first(BATCH).collect())
     }
 
-    fn is_over(&self) -> bool {
-        self.queue().is_over
+    /// Takes jobs back for the lane once the task has ended, until there are as many as a batch has. Answers whether
+    /// more may follow.
+    fn take_back(&self, jobs: &mut Vec<Job>) -> bool {
+        let mut queue = self.queue();
+        if queue.is_over {
+            jobs.extend(queue.first(BATCH - jobs.len()));
+        }
+        !queue.is_over || !queue.jobs.is_empty()
     }
 
-    fn close(&self) {
-        self.queue().is_closing = true;
+    /// Lets the task finish all jobs. Answers whether it had ended and is to be started again.
+    fn close(&self) -> bool {
+        let mut queue = self.queue();
+        queue.is_closing = true;
         self.arrived.notify_one();
+        std::mem::take(&mut queue.is_over)
     }
 }
 
 /// The merchants of one lane that wait aside.
 pub(crate) struct Asides {
-    /// The origin of their connections; `None` for an embedded database, which has only one lock.
-    origin: Option<(Origin, Handle)>,
+    /// Their connections; `None` for an embedded database, which has only one lock.
+    connections: Option<(Connections, Handle)>,
     merchants: HashMap<MerchantId, Arc<Aside>>,
     running: JoinSet<()>,
+    /// Notified if there is something to take back.
+    ended: Arc<Notify>,
     hub: Arc<Hub>,
 }
 
 impl Asides {
-    /// An empty set. Without an `origin` (SQLite) no merchant is ever moved here.
-    pub(crate) fn new(origin: Option<(Origin, Handle)>, hub: Arc<Hub>) -> Self {
-        Self { origin, merchants: HashMap::new(), running: JoinSet::new(), hub }
+    /// An empty set. Without `connections` (SQLite) no merchant is ever moved here.
+    pub(crate) fn new(connections: Option<(Connections, Handle)>, hub: Arc<Hub>) -> Self {
+        let (merchants, running, ended) = (HashMap::new(), JoinSet::new(), Arc::default());
+        Self { connections, merchants, running, ended, hub }
     }
 
     /// Whether merchants can wait aside at all.
     pub(crate) const fn are_possible(&self) -> bool {
-        self.origin.is_some()
+        self.connections.is_some()
     }
 
     /// Takes a job whose merchant waits aside, and returns any other job.
-    pub(crate) fn take(&mut self, job: Job) -> Option<Job> {
-        if self.merchants.is_empty() {
-            return Some(job);
+    pub(crate) fn take(&self, job: Job) -> Option<Job> {
+        match self.merchants.get(&job.changes.tenant.merchant()) {
+            Some(aside) => {
+                aside.push(job);
+                None
+            }
+            None => Some(job),
         }
-        let merchant = job.changes.tenant.merchant();
-        let Some(aside) = self.merchants.get(&merchant) else { return Some(job) };
-        let back = aside.push(job);
-        if back.is_some() {
-            self.merchants.remove(&merchant);
+    }
+
+    /// Waits until there is something to take back.
+    pub(crate) async fn ended(&self) {
+        self.ended.notified().await;
+    }
+
+    /// The next batch of merchants that return to the lane, with the jobs of each in their order.
+    pub(crate) fn take_back(&mut self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        self.merchants.retain(|_, aside| aside.take_back(&mut jobs));
+        if !jobs.is_empty() {
+            self.ended.notify_one();
         }
-        back
+        jobs
     }
 
     /// Moves the merchants of these jobs aside.
     pub(crate) fn open(&mut self, jobs: Vec<Job>) {
         while self.running.try_join_next().is_some() {}
-        self.merchants.retain(|_, aside| !aside.is_over());
+        let mut of_merchants = HashMap::<MerchantId, VecDeque<Job>>::new();
         for job in jobs {
-            let Some(job) = self.take(job) else { continue };
-            let Some((origin, runtime)) = &self.origin else { continue };
-            let merchant = job.changes.tenant.merchant();
-            tracing::warn!(merchant = merchant.0, "a merchant's rows are locked; its changes wait aside");
-            let aside = Arc::new(Aside::default());
-            let _none = aside.push(job);
-            self.merchants.insert(merchant, Arc::clone(&aside));
-            let serving = serve(aside, Counted::new(), origin.clone(), Arc::clone(&self.hub));
-            self.running.spawn_on(serving, runtime);
+            of_merchants.entry(job.changes.tenant.merchant()).or_default().push_back(job);
         }
+        for (merchant, mut jobs) in of_merchants {
+            tracing::warn!(merchant = merchant.0, "a merchant's rows are locked; its changes wait aside");
+            if let Some(ended) = self.merchants.remove(&merchant) {
+                // These had not been taken back yet.
+                jobs.append(&mut ended.queue().jobs);
+            }
+            let queue = Queue { jobs, ..Queue::default() };
+            let aside = Arc::new(Aside { queue: Mutex::new(queue), arrived: Notify::new() });
+            self.start(Arc::clone(&aside));
+            self.merchants.insert(merchant, aside);
+        }
+    }
+
+    fn start(&mut self, aside: Arc<Aside>) {
+        let Some((connections, runtime)) = self.connections.clone() else { return };
+        let (hub, ended) = (Arc::clone(&self.hub), Arc::clone(&self.ended));
+        let counted = Counted::new();
+        let serving = async move {
+            let _counted = counted;
+            serve(&aside, &connections, &hub).await;
+            ended.notify_one();
+        };
+        self.running.spawn_on(serving, &runtime);
     }
 
     /// Finishes the waiting jobs.
     pub(crate) async fn close(mut self) {
-        self.merchants.values().for_each(|aside| aside.close());
+        for aside in std::mem::take(&mut self.merchants).into_values() {
+            if aside.close() {
+                self.start(aside);
+            }
+        }
         while self.running.join_next().await.is_some() {}
     }
 }
@@ -156,28 +230,16 @@ impl Drop for Counted {
     }
 }
 
-async fn serve(aside: Arc<Aside>, _counted: Counted, origin: Origin, hub: Arc<Hub>) {
-    let mut custody = Custody::none();
+/// Serves the queue of a merchant until the lane may take it back.
+async fn serve(aside: &Aside, connections: &Connections, hub: &Hub) {
     let mut may_end = false;
-    loop {
-        let jobs = aside.take(may_end);
+    while let Some(jobs) = aside.take(may_end) {
         if jobs.is_empty() {
-            if aside.is_over() {
-                return;
-            }
             may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
             continue;
         }
-        let work = AssertUnwindSafe(async {
-            let outcome =
-                batch::commit_all(&mut custody, &origin, &hub, jobs, WhenLocked::WaitOnceMore).await;
-            outcome.untold.tell(&hub);
-            outcome.was_blocked
-        });
-        let Ok(was_blocked) = work.catch_unwind().await else {
-            tracing::error!("work aside of a lane panicked");
-            continue;
-        };
-        may_end = !was_blocked;
+        let committing = AssertUnwindSafe(connections.commit(jobs, hub)).catch_unwind().await;
+        let was_blocked = committing.inspect_err(|_| tracing::error!("work aside of a lane panicked"));
+        may_end = was_blocked.is_ok_and(|was_blocked| !was_blocked);
     }
 }

@@ -116,12 +116,20 @@ pub(crate) async fn serve(
     let mut answering = Answering { under_way: None, runtime };
     let mut waiting = Vec::with_capacity(BATCH);
     let mut counted = 0.0;
-    while queue.recv_many(&mut waiting, BATCH).await > 0 {
+    loop {
+        tokio::select! {
+            count = queue.recv_many(&mut waiting, BATCH) => if count == 0 { return },
+            () = asides.ended() => {}
+        }
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
         let left = queue.len() as f64;
         // All lanes add to one number.
         metrics::gauge!("quipu_commit_waiting").increment(left - counted);
         counted = left;
+        let begun = Instant::now();
+        // What waited aside came before what waits in the queue.
+        let back = asides.take_back();
+        commit(&mut custody, &origin, back, &mut asides, &mut answering, &hub).await;
         let mut jobs = Vec::with_capacity(waiting.len());
         let (mut writes, mut alone, mut closing) = (Vec::new(), Vec::new(), None);
         for work in waiting.drain(..) {
@@ -135,7 +143,6 @@ pub(crate) async fn serve(
                 }
             }
         }
-        let begun = Instant::now();
         commit(&mut custody, &origin, jobs, &mut asides, &mut answering, &hub).await;
         if !writes.is_empty() {
             guarded(small_writes::commit_all(&mut custody, &origin, writes)).await;

@@ -24,7 +24,7 @@ impl Store {
     pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
-        query: impl Query<T, Refused<DirectoryError>>,
+        query: impl Query<T, Refused<DirectoryError>> + Clone,
     ) -> Result<T, DirectoryError> {
         let whose = audit.merchant_id.map(MerchantId);
         let write = self.write(
@@ -43,7 +43,7 @@ impl Store {
     async fn change_if_needed(
         &self,
         audit: AuditRecord,
-        query: impl Query<bool, Refused<DirectoryError>>,
+        query: impl Query<bool, Refused<DirectoryError>> + Clone,
     ) -> Result<(), DirectoryError> {
         let whose = audit.merchant_id.map(MerchantId);
         let write = self.write(
@@ -63,7 +63,7 @@ impl Store {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         whose: Option<MerchantId>,
-        query: impl Query<T, Refused<DirectoryError>>,
+        query: impl Query<T, Refused<DirectoryError>> + Clone,
     ) -> Result<T, DirectoryError> {
         let outcome = self.inner.engine.write_for(whose.map(Waiter::Merchant), query).await;
         self.inner.cache.forget();

@@ -82,9 +82,10 @@ const SHARE: Duration = Duration::from_millis(50);
 /// The purpose of a pool's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Batches of a lane. Many callers wait behind them, so locks are waited for only briefly.
+    /// Batches of a lane. Many callers wait behind them, so locks are waited for only briefly. The same goes for looking
+    /// whether the lock of a merchant that waits aside is gone.
     Lanes,
-    /// Changes of a merchant that waits aside. Only this merchant waits behind them.
+    /// Changes of a merchant that waits aside, which may wait for a lock. Only this merchant waits behind them.
     Asides,
     /// Look-ups by key.
     Points,

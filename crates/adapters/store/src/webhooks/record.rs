@@ -102,7 +102,7 @@ impl Store {
         (tenant, id): (Tenant, EndpointId),
         outcomes: Vec<Outcome>,
         if_locked: IfLocked,
-        decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
+        decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Clone + Send + 'static,
     ) -> Result<Option<Endpoint>, StoreError> {
         let revising = id.clone();
         let waiter = (if_locked == IfLocked::Wait).then_some(Waiter::Recorder);

@@ -40,4 +40,5 @@ mod staff;
 mod standby;
 mod tellings;
 mod together;
+mod unlocked;
 mod young;
