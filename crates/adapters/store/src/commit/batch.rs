@@ -109,12 +109,15 @@ pub(crate) async fn commit_all(
         };
         wait_again(&jobs);
         (tries, failures) = (tries + 1, failures + 1);
-        tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         custody.make_room_after(&fault, origin).await;
         outcome.was_blocked |= fault.is_blocked();
         let (changes, merchants) = (jobs.len(), merchants_of(&jobs));
         let failed = Failed { fault: &fault, changes, merchants, tries, failures, splits, when_locked };
-        match next_step(&failed) {
+        let step = next_step(&failed);
+        if step != Step::MoveAside {
+            tracing::warn!(changes, tries, %fault, "a batch failed");
+        }
+        match step {
             Step::GiveUp => {
                 fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
             }
