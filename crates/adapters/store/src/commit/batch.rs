@@ -69,7 +69,8 @@ impl Part {
 /// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
 /// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
 /// happened. If another session holds a lock, the batch is split by merchants until only the merchants with
-/// locked rows remain. `when_locked` says what becomes of their changes.
+/// locked rows remain. `when_locked` says what becomes of their changes. That some go aside is not logged here,
+/// since they look for their lock again and again.
 pub(crate) async fn commit_all(
     custody: &mut Custody,
     origin: &Origin,
