@@ -69,7 +69,8 @@ impl Part {
 /// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
 /// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
 /// happened. If another session holds a lock, the batch is split by merchants until only the merchants with
-/// locked rows remain. `when_locked` says what becomes of their changes.
+/// locked rows remain. `when_locked` says what becomes of their changes. That some go aside is not logged here,
+/// since they look for their lock again and again.
 pub(crate) async fn commit_all(
     custody: &mut Custody,
     origin: &Origin,
@@ -109,12 +110,15 @@ pub(crate) async fn commit_all(
         };
         wait_again(&jobs);
         (tries, failures) = (tries + 1, failures + 1);
-        tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         custody.make_room_after(&fault, origin).await;
         outcome.was_blocked |= fault.is_blocked();
         let (changes, merchants) = (jobs.len(), merchants_of(&jobs));
         let failed = Failed { fault: &fault, changes, merchants, tries, failures, splits, when_locked };
-        match next_step(&failed) {
+        let step = next_step(&failed);
+        if step != Step::MoveAside {
+            tracing::warn!(changes, tries, %fault, "a batch failed");
+        }
+        match step {
             Step::GiveUp => {
                 fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
             }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// One lane, so that what is asked for at the same time shares a commit.
-pub(crate) async fn opened(fixture: &Fixture) -> Store {
+async fn opened(fixture: &Fixture) -> Store {
     let mut settings = StoreSettings::new(&fixture.url);
     (settings.readers, settings.lanes, settings.lock) = (2, 1, Duration::from_millis(500));
     Store::open(settings, fixture::handle()).await.expect("the store opens")

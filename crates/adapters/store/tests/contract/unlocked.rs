@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::{
     fixture::{self, Engine, Fixture, until},
-    locked::{claimed, hearing, locking, opened},
+    locked::{claimed, hearing, locking},
     sample::{MXN, Sample, after, funding, minor, tenant},
 };
 
@@ -78,28 +78,35 @@ fn a_merchant_whose_rows_are_free_again_is_served_while_others_are_locked() {
 }
 
 /// The first changes have the money, though they wait aside and come back to the lane in several batches, and though
-/// the store closes meanwhile.
+/// their rows are locked once more or the store closes meanwhile.
 #[test]
 fn what_waited_aside_is_done_in_its_order() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
-        let (of, asked, possible) = (tenant(1), 2_000, 1_400);
-        for closes in [false, true] {
+        let (of, asked, possible) = (tenant(1), 2_500, 1_900);
+        for (is_locked_again, closes) in [(false, false), (true, false), (false, true)] {
             let store = patient(&fixture).await;
             let left = store.balance(of, MXN).await.expect("read").available.get();
             store.commit(funding(of, possible - left)).await.expect("funded");
             let mut session = locking(&fixture, "balances").await;
-            let changes = (0..asked).map(|_| Sample::withdrawal(of, 1).create());
-            let mut told = join_all(changes.map(|change| store.commit(change))).boxed();
-            assert!((&mut told).now_or_never().is_none());
+            let withdraw = async || store.commit(Sample::withdrawal(of, 1).create()).await;
+            let mut first = withdraw().boxed();
+            assert!((&mut first).now_or_never().is_none());
+            let mut rest = join_all((1..asked).map(|_| withdraw())).boxed();
+            assert!((&mut rest).now_or_never().is_none());
             until_waiting(&fixture, 1).await;
             session.batch_execute("ROLLBACK").await.expect("unlocked");
-            let closing = async {
+            let meanwhile = async {
+                first.await.expect("unlocked");
+                if is_locked_again {
+                    let lock = "BEGIN; SELECT 1 FROM balances FOR UPDATE; SELECT pg_sleep(0.2); ROLLBACK";
+                    session.batch_execute(lock).await.expect("locked for longer than a lane waits");
+                }
                 if closes {
                     store.clone().close().await;
                 }
             };
-            let (told, ()) = tokio::join!(told, closing);
-            for (number, told) in (0..).zip(told) {
+            let (rest, ()) = tokio::join!(rest, meanwhile);
+            for (number, told) in (1..).zip(rest) {
                 assert_eq!(told.is_ok(), number < possible, "{number}: {told:?}");
             }
             let store = patient(&fixture).await;
@@ -176,22 +183,29 @@ fn an_endpoint_that_nobody_locks_is_disabled_by_an_outcome_while_others_are_lock
 #[test]
 fn changes_that_wait_for_locked_endpoints_leave_connections_to_heartbeats_and_look_ups() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
-        let store = opened(&fixture).await;
+        let store = patient(&fixture).await;
         let (endpoints, one) = heard_by_many(&store).await;
         let mut session = locking(&fixture, "webhook_endpoints").await;
-        let changes = endpoints
-            .iter()
-            .chain([&one])
-            .map(|endpoint| store.change(endpoint.tenant, &endpoint.id, EndpointChange::Disable, after(500)));
-        let meanwhile = async {
+        let changes =
+            endpoints.iter().map(|of| store.change(of.tenant, &of.id, EndpointChange::Disable, after(500)));
+        let mut changes = join_all(changes).boxed();
+        // A brief try never waits for so long.
+        let one_waits =
+            "DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+            AND datname = current_database() AND clock_timestamp() - query_start > '500 ms') <= 1; END $$";
+        let beats_and_look_ups = async {
             until_waiting(&fixture, 1).await;
-            for _ in 0..10 {
+            for _ in 0..40 {
                 store.beat().await.expect("the node is alive");
                 store.endpoint(one.tenant, &one.id).await.expect("read").expect("there");
+                fixture.sql(one_waits).await.expect("the other connection is left to others");
             }
-            session.batch_execute("ROLLBACK").await.expect("unlocked");
         };
-        let (outcomes, ()) = tokio::join!(join_all(changes), meanwhile);
-        assert!(outcomes.iter().any(Result::is_ok), "{outcomes:?}");
+        tokio::select! {
+            told = &mut changes => panic!("they waited for locked rows: {told:?}"),
+            () = beats_and_look_ups => {}
+        }
+        session.batch_execute("ROLLBACK").await.expect("unlocked");
+        assert!(changes.await.iter().any(Result::is_ok), "the lock was waited for");
     });
 }
