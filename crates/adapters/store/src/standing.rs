@@ -68,6 +68,8 @@ impl Standing {
         match timeout_at(self.deadline + times.grace, reply).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => told(self.abandoned()),
+            // It met a lock meanwhile, and waited once more.
+            Err(_) if self.withdraw() => told(Fault::TooLate),
             Err(_) => told(Fault::OutcomeUnknown("the database does not answer".to_owned())),
         }
     }

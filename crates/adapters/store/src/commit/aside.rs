@@ -3,8 +3,8 @@
 //!
 //! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked
 //! for longer, its changes leave the lane: they get a queue and a task of their own, which takes turns with those
-//! of other merchants to wait for the lock for `deadlines.lock`. Once a batch of its own met no lock, or after 10
-//! seconds without a change, the merchant returns to the lane, which takes back what still waits.
+//! of other merchants to wait for the lock for `deadlines.lock`. Once a batch of its own met no lock with the patience
+//! of a lane, or after 10 seconds without a change, the merchant returns to the lane, which takes back what still waits.
 
 use std::{
     collections::{HashMap, VecDeque, vec_deque::Drain},
@@ -40,22 +40,38 @@ pub(crate) struct Connections {
     pub(crate) turns: Turns,
 }
 
+/// What the last try of a merchant's changes met.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    /// A lock.
+    Lock,
+    /// Perhaps a lock for which it had the patience.
+    Perhaps,
+    /// No lock, with the patience that a lane has.
+    Nothing,
+}
+
 impl Connections {
-    /// Commits or refuses all of `jobs`. Answers whether a lock was in the way.
-    async fn commit(&self, mut jobs: Vec<Job>, hub: &Hub) -> bool {
-        let mut was_blocked = false;
+    /// Commits or refuses all of `jobs`, after a try that has `met` something; answers what the last one met.
+    async fn commit(&self, mut jobs: Vec<Job>, mut met: Met, hub: &Hub) -> Met {
         while !jobs.is_empty() {
-            let (patience, _turn) = self.turns.next(true).await;
+            let (patience, _turn) = self.turns.next(met == Met::Lock).await;
             let (origin, when_locked) = match patience {
                 Patience::Full => (&self.full, WhenLocked::WaitOnceMore),
                 Patience::Brief => (&self.brief, WhenLocked::MoveAside),
             };
             let outcome = batch::commit_all(&mut Custody::none(), origin, hub, jobs, when_locked).await;
             outcome.untold.tell(hub);
-            was_blocked |= outcome.was_blocked;
+            met = match patience {
+                // Nobody waits for these any more, so nothing was tried.
+                _ if !outcome.was_tried => met,
+                _ if outcome.was_blocked => Met::Lock,
+                Patience::Full => Met::Perhaps,
+                Patience::Brief => Met::Nothing,
+            };
             jobs = outcome.aside;
         }
-        was_blocked
+        met
     }
 }
 
@@ -232,14 +248,15 @@ impl Drop for Counted {
 
 /// Serves the queue of a merchant until the lane may take it back.
 async fn serve(aside: &Aside, connections: &Connections, hub: &Hub) {
-    let mut may_end = false;
+    let (mut met, mut may_end) = (Met::Lock, false);
     while let Some(jobs) = aside.take(may_end) {
         if jobs.is_empty() {
             may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
             continue;
         }
-        let committing = AssertUnwindSafe(connections.commit(jobs, hub)).catch_unwind().await;
-        let was_blocked = committing.inspect_err(|_| tracing::error!("work aside of a lane panicked"));
-        may_end = was_blocked.is_ok_and(|was_blocked| !was_blocked);
+        let committing = AssertUnwindSafe(connections.commit(jobs, met, hub)).catch_unwind().await;
+        let ended = committing.inspect_err(|_| tracing::error!("work aside of a lane panicked"));
+        met = ended.unwrap_or(Met::Lock);
+        may_end = met == Met::Nothing;
     }
 }

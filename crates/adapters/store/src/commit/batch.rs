@@ -30,6 +30,8 @@ pub(crate) struct BatchOutcome {
     pub(crate) untold: Untold,
     /// Changes of merchants with locked rows, if they are to move aside.
     pub(crate) aside: Vec<Job>,
+    /// Whether any of the changes was tried: those that nobody waits for any more are not.
+    pub(crate) was_tried: bool,
     /// Whether a lock was in the way.
     pub(crate) was_blocked: bool,
 }
@@ -86,6 +88,7 @@ pub(crate) async fn commit_all(
         let Some((mut jobs, turn)) = take_turn(custody, origin, hub, jobs, revisions).await else {
             continue;
         };
+        outcome.was_tried = true;
         let fault = match turn {
             Turn::Judged(judged) => {
                 let answers = Answers { jobs, judged };

@@ -118,6 +118,8 @@ pub(crate) async fn serve(
     let mut counted = 0.0;
     loop {
         tokio::select! {
+            // What ended is taken back in every turn.
+            biased;
             count = queue.recv_many(&mut waiting, BATCH) => if count == 0 { return },
             () = asides.ended() => {}
         }
@@ -126,7 +128,7 @@ pub(crate) async fn serve(
         // All lanes add to one number.
         metrics::gauge!("quipu_commit_waiting").increment(left - counted);
         counted = left;
-        let begun = Instant::now();
+        let (begun, is_from_queue) = (Instant::now(), !waiting.is_empty());
         // What waited aside came before what waits in the queue.
         let back = asides.take_back();
         commit(&mut custody, &origin, back, &mut asides, &mut answering, &hub).await;
@@ -150,7 +152,10 @@ pub(crate) async fn serve(
         for write in alone {
             guarded(write(&mut custody, &origin)).await;
         }
-        last_turn.store(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if is_from_queue {
+            let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            last_turn.store(micros, Ordering::Relaxed);
+        }
         if let Some(done) = closing {
             drop(custody);
             answering.finished().await;
