@@ -12,6 +12,7 @@ mod master_key;
 mod metrics;
 mod readiness;
 mod runtimes;
+mod sealed_keys;
 mod serve;
 mod shell_word;
 mod signals;

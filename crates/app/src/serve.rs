@@ -28,6 +28,7 @@ use crate::{
     metrics::{self, Collected, Metrics},
     readiness::Parts,
     runtimes::{self, Runtimes, cores},
+    sealed_keys,
     signals::Signals,
     standard_output,
     stopping::serve_until,
@@ -158,7 +159,7 @@ async fn prepare(foundation: &Foundation, migrate: bool) -> Result<()> {
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
         bail!(wire::MIGRATE_FIRST);
     }
-    wire::verify_master_keys(foundation).await
+    sealed_keys::verify_all(foundation).await
 }
 
 /// Binds the address of metrics. If its port is taken, a process in production does not start; a demo takes another.
@@ -215,7 +216,7 @@ async fn serve(
         .with_context(|| format!("listen: {} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
-    let links = wire::page_links(&foundation, &public_url).await?;
+    let links = sealed_keys::page_links(&foundation, &public_url).await?;
     let viewers = Viewers::new(ViewerLimits::among(connections(settings, shares)));
     let use_cases = UseCases::over(&foundation, settings, &public_url, links, Arc::new(viewers))?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;

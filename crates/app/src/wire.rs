@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files, S3Settings};
 use quipu_commit::{Commit, NewsDesk, UsedKeys, WorkQueue};
 use quipu_configuration::{FilesAt, Provider, Settings, WebhookSettings};
@@ -11,14 +11,14 @@ use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, SystemClock};
 use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{CallerBook, Directory, Onboarding, PageStore, RateLimiter, RouteBook};
+use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_payments::{
     AdjustBalance, BankReads, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, ExportPayouts,
     FillRecipient, PageLinks, PaymentReads, ProcessRailEvent, Rail, Rails, RaiseAlert, RefundPayment,
     ResolveReceipt, SettlePayment, SimulateScheme,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
-use quipu_signing::{Keyring, PageKey, SystemEntropy};
+use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, Deliverer, DeliveryQueue, Signer};
@@ -191,41 +191,6 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-/// Refuses master keys that leave a secret of this database sealed: its owner would not be recognised, or its
-/// deliveries not be signed.
-///
-/// A database without secrets gets the key of hosted pages, sealed under the present master key.
-pub(crate) async fn verify_master_keys(foundation: &Foundation) -> Result<()> {
-    let (_, missing) = known_and_missing(foundation).await?;
-    if !missing.is_empty() {
-        bail!("{ANOTHER_MASTER_KEY} (missing: {})", missing.join(", "));
-    }
-    page_key(foundation).await.map(drop)
-}
-
-/// The same for a command, which goes on with a warning if it has some of the keys: it may be the one that replaces what
-/// was sealed under a lost one.
-pub(crate) async fn verify_some_master_key(foundation: &Foundation) -> Result<()> {
-    let (known, missing) = known_and_missing(foundation).await?;
-    if known.is_empty() || missing.is_empty() {
-        return verify_master_keys(foundation).await;
-    }
-    tracing::warn!(
-        missing = missing.join(", "),
-        "some secrets in the database cannot be opened: {ANOTHER_MASTER_KEY}"
-    );
-    Ok(())
-}
-
-/// The identifiers of the master keys under which secrets of this database are sealed: those at hand, and the others.
-async fn known_and_missing(foundation: &Foundation) -> Result<(Vec<String>, Vec<String>)> {
-    let ids = foundation.store.master_key_ids().await?;
-    Ok(ids.into_iter().partition(|key_id| foundation.keyring.holds(key_id)))
-}
-
-const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with: set that one; \
-    after a change of keys the former one belongs into retired_master_keys or, if others may have it, into leaked_master_keys";
-
 /// The configured rails; addresses for payers begin with `public_url`.
 pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {
     let simulator = Simulator::new(settings.simulator_delay, public_url, Arc::clone(&foundation.clock));
@@ -236,23 +201,6 @@ pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &s
         rails.push(Arc::new(rail.with_context(|| format!("rails.http.{name}.secret"))?));
     }
     Ok(Rails::new(rails))
-}
-
-/// The context to which the sealed page key is bound.
-const PAGE_KEY: &str = "page-key";
-
-/// Makes the addresses of hosted pages, which begin with `public_url`. The first process that needs their key
-/// makes it and seals it in the database for all.
-pub(crate) async fn page_links(foundation: &Foundation, public_url: &str) -> Result<Arc<PageLinks>> {
-    Ok(Arc::new(PageLinks::new(page_key(foundation).await?, public_url)))
-}
-
-async fn page_key(foundation: &Foundation) -> Result<PageKey> {
-    let (keyring, entropy) = (&foundation.keyring, &*foundation.entropy);
-    let offered = keyring.seal_secret(entropy, PAGE_KEY, PageKey::generate(entropy).secret());
-    let kept = foundation.store.page_key(&offered).await.context("the page key cannot be read")?;
-    let secret = keyring.open_secret(PAGE_KEY, &kept).ok().context(ANOTHER_MASTER_KEY)?;
-    PageKey::parse(&secret).context("the page key is broken")
 }
 
 /// The use cases that move payments.

@@ -18,7 +18,7 @@ use crate::{
     data_folder::DataFolder,
     database_file, logging,
     master_key::{self, Start},
-    standard_error, standard_output,
+    sealed_keys, standard_error, standard_output,
     wire::{self, Foundation},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn run(
         if foundation.store.pending_migrations().await? {
             bail!(wire::MIGRATE_FIRST);
         }
-        wire::verify_some_master_key(&foundation).await?;
+        sealed_keys::verify_some(&foundation).await?;
         let outcome = work(&foundation).await;
         foundation.store.clone().close().await;
         outcome.map(|()| ExitCode::SUCCESS)
