@@ -79,6 +79,13 @@ async fn a_wrong_master_key_is_refused_before_anything_is_made(database: Databas
     let listed: Value =
         serde_json::from_str(gateway.run_under(&both, &["merchant", "list"]).ok()).expect("JSON");
     assert_eq!(listed["total"], 2);
+    // Without the key of one merchant nothing is served. Commands go on: one of them replaces what cannot be opened.
+    gateway.run_under(&both, &["merchant", "create", "--name", "Tienda"]).ok();
+    let kept = [("QUIPU__MASTER_KEY", kept.trim())];
+    explained(&gateway.run_under(&kept, &["serve"]), "(missing: ", &["serve"]);
+    let told = gateway.run_under(&kept, &["merchant", "list"]);
+    assert!(told.ok().contains("Tienda"), "{}", told.stdout);
+    assert!(told.stderr.contains("some secrets in the database cannot be opened"), "{}", told.stderr);
 }
 
 fn address_of(gateway: &Gateway) -> String {

@@ -47,6 +47,26 @@ async fn a_server_that_only_reads_can_be_copied() {
     off(move || back_up(&settings, &copy, &handle())).await.expect("copied");
 }
 
+/// What the copy's schema is called is the dump's; whether a session finds it there is the new database's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_restored_where_nobody_finds_it_is_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy");
+    let (empty, made) = (Fixture::unmigrated(Engine::Postgres).await, Fixture::new(Engine::Postgres).await);
+    let aside = format!("ALTER DATABASE {} SET search_path = elsewhere", empty.database());
+    empty.sql(&aside).await.expect("set");
+    let (from, into) = (StoreSettings::new(&made.url), StoreSettings::new(&empty.url));
+    let told = off(move || {
+        back_up(&from, &copy, &handle()).expect("copied");
+        restore(&into, &copy, &handle())
+    })
+    .await;
+    assert!(matches!(told, Err(BackupError::OutOfSight)), "{told:?}");
+    let found = format!("ALTER DATABASE {} RESET search_path", empty.database());
+    empty.sql(&found).await.expect("set");
+    assert!(!empty.open().await.pending_migrations().await.expect("read"));
+}
+
 /// Does what blocks where nothing waits for it.
 async fn off<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.expect("it ends")

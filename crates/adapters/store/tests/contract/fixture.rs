@@ -126,6 +126,12 @@ impl Fixture {
         Self::made(engine, None).await
     }
 
+    /// A server's database without any, which keeps texts in this encoding.
+    pub(crate) async fn encoded(encoding: &str) -> Self {
+        let template = format!("template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'");
+        Self::made(Engine::Postgres, Some(&template)).await
+    }
+
     async fn made(engine: Engine, template: Option<&str>) -> Self {
         let (url, folder) = match engine {
             Engine::Memory => (String::new(), None),

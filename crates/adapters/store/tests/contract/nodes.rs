@@ -7,6 +7,7 @@ use quipu_commit::{Answer, Audience, Commit as _, CommitError, IdempotencyRecord
 use quipu_kernel::CustomerId;
 use quipu_ledger::LedgerReads as _;
 use quipu_payments::{CustomerClaim, Payment};
+use quipu_store::OpenError;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
@@ -141,4 +142,14 @@ async fn stores_may_migrate_at_once(fixture: Fixture) {
     let applied: usize = applied.into_iter().map(|names| names.expect("migrated").len()).sum();
     assert_eq!(applied, migrations());
     assert!(!stores[1].pending_migrations().await.expect("asked"));
+}
+
+/// `SQL_ASCII` keeps the bytes of any text.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_hold_every_text_is_not_migrated() {
+    let latin = Fixture::encoded("LATIN1").await;
+    let told = latin.open().await.migrate().await;
+    assert!(matches!(&told, Err(OpenError::Unreachable(why)) if why.contains("LATIN1")), "{told:?}");
+    let applied = Fixture::encoded("SQL_ASCII").await.open().await.migrate().await.expect("migrated");
+    assert_eq!(applied.len(), migrations());
 }
