@@ -7,13 +7,9 @@ mod courier;
 mod dispatcher;
 mod endpoint_queue;
 mod guard;
-#[cfg(test)]
-mod hostile;
 mod in_hand;
 mod kept;
 mod merchant;
-#[cfg(test)]
-mod over_http2;
 mod pace;
 mod recent_changes;
 mod recorder;
@@ -21,8 +17,6 @@ mod resolver;
 mod rounds;
 mod sender;
 mod stale;
-#[cfg(test)]
-mod unreachable;
 
 pub use connect::Resolve;
 pub use courier::{HttpCourier, NoTls};

@@ -292,48 +292,4 @@ fn problem_of(error: &legacy::Error) -> SendProblem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_of_an_address_is_written_in_its_usual_form() {
-        for (given, dialled) in [
-            ("http://0x7f.1/x", "http://127.0.0.1/x"),
-            ("http://2130706433", "http://127.0.0.1/"),
-            ("http://0177.0.0.1:8080/", "http://127.0.0.1:8080/"),
-            ("http://user:secret@shop.example/h?a=b#c", "http://shop.example/h?a=b"),
-            ("http://[::FFFF:7f00:1]/", "http://[::ffff:7f00:1]/"),
-            ("http://１２７.0.0.1/", "http://127.0.0.1/"),
-        ] {
-            let uri = uri(&TargetUrl::restore(given.to_owned()), Environment::Test).expect("an address");
-            assert_eq!(uri.to_string(), dialled);
-        }
-    }
-
-    #[test]
-    fn nothing_goes_over_plain_http_in_the_live_environment() {
-        let judge = |text: &str| uri(&TargetUrl::restore(text.to_owned()), Environment::Live).map(drop);
-        assert_eq!(judge("http://shop.example"), Err(SendProblem::AddressNotAllowed));
-        assert_eq!(judge("https://shop.example"), Ok(()));
-    }
-
-    #[test]
-    fn a_receiver_asks_for_time_in_seconds_or_by_a_date() {
-        let asked = |after: &str, date: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::RETRY_AFTER, after.parse().expect("a value"));
-            headers.insert(header::DATE, date.parse().expect("a value"));
-            retry_after(&headers, Timestamp::from_millis(1_763_726_340_000))
-        };
-        let date = "Fri, 21 Nov 2025 12:00:00 GMT";
-        assert_eq!(asked("120", date), Some(Duration::from_mins(2)));
-        assert_eq!(asked("99999999999999999999", date), Some(Duration::from_secs(u32::MAX.into())));
-        assert_eq!(asked("Fri, 21 Nov 2025 12:01:30 GMT", date), Some(Duration::from_secs(90)));
-        assert_eq!(asked("Fri, 21 Nov 2025 11:00:00 GMT", date), Some(Duration::ZERO));
-        for nonsense in ["", "soon", "-1", "1.5"] {
-            assert_eq!(asked(nonsense, date), None, "{nonsense}");
-        }
-        let without_date = asked(date, "");
-        assert_eq!(without_date, Some(Duration::from_mins(1)), "the request was made a minute before");
-    }
-}
+mod tests;

@@ -17,11 +17,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{
-    connect::Resolve,
-    hostile::{Changing, answer_ok, read_request, send, settings},
-    sender::{Sender, SenderSettings},
-};
+use super::*;
 
 /// The port of a listener at a private address, and how often it was reached.
 async fn private_listener() -> (u16, Arc<AtomicUsize>) {

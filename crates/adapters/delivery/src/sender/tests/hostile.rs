@@ -1,8 +1,6 @@
 //! Receivers that misbehave, and the outcome of a delivery to each.
 
 use std::{
-    io,
-    net::{IpAddr, Ipv4Addr},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,82 +8,12 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
-use quipu_kernel::{Environment, EventId, Timestamp};
-use quipu_signing::{SystemEntropy, WebhookSecret};
-use quipu_webhooks::{Begun, Response, SendProblem, TargetUrl};
-use rustls::{RootCertStore, ServerConfig, pki_types::PrivateKeyDer};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-    time::Instant,
-};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::Instant};
 
-use crate::{
-    connect::Resolve,
-    resolver::SystemResolver,
-    sender::{Parcel, Sender, SenderSettings},
-};
-
-pub(crate) type Sent = Result<Response, (SendProblem, Option<Begun>)>;
+use super::*;
 
 fn status(status: u16) -> Begun {
     Begun { status, retry_after: None, excerpt: None }
-}
-
-pub(crate) fn settings(allow_private: bool) -> SenderSettings {
-    SenderSettings {
-        allow_private,
-        roots: RootCertStore::empty(),
-        resolver: Arc::new(SystemResolver::default()),
-    }
-}
-
-pub(crate) async fn send(sender: &Sender, url: &str) -> Sent {
-    let secrets = [WebhookSecret::generate(&SystemEntropy)];
-    let parcel = Parcel {
-        target: &TargetUrl::restore(url.to_owned()),
-        environment: Environment::Test,
-        event: &EventId::restore("evt_1763726400000_2222222222222222".to_owned()),
-        payload: &"{\"id\":1}".into(),
-        secrets: &secrets,
-        at: Timestamp::from_millis(1_763_726_400_000),
-    };
-    sender.send(parcel).await
-}
-
-/// Listens, passes each connection whose request has arrived to `behave`, and returns the port.
-pub(crate) async fn receiver<F, Fut>(behave: F) -> u16
-where
-    F: Fn(TcpStream) -> Fut + Send + 'static,
-    Fut: Future<Output = io::Result<()>> + Send + 'static,
-{
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-    let port = listener.local_addr().expect("bound").port();
-    tokio::spawn(async move {
-        while let Ok((mut connection, _)) = listener.accept().await {
-            if read_request(&mut connection).await.is_ok() {
-                // These receivers may fail to write, and nobody reads the error.
-                tokio::spawn(behave(connection));
-            }
-        }
-    });
-    port
-}
-
-/// Reads a request up to the end of its small body.
-pub(crate) async fn read_request(from: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
-    let mut request = String::new();
-    while !request.ends_with("{\"id\":1}") {
-        let mut piece = [0; 4096];
-        let length = from.read(&mut piece).await?;
-        if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        request.push_str(&String::from_utf8_lossy(&piece[..length]));
-    }
-    Ok(request)
 }
 
 /// The outcome of a delivery to a receiver that writes `answer` and closes.
@@ -228,68 +156,6 @@ async fn a_receiver_that_drips_is_given_up_in_time() {
         assert_eq!(excerpt.is_some_and(|it| it.starts_with("xx")), at_once > 0, "what has come is kept");
         assert_eq!(begun.elapsed().as_secs(), 15);
     }
-}
-
-/// A resolver that returns the next of its lists at each call.
-pub(crate) struct Changing {
-    pub(crate) answers: Vec<Vec<IpAddr>>,
-    pub(crate) asked: AtomicUsize,
-}
-
-impl Changing {
-    pub(crate) const fn new(answers: Vec<Vec<IpAddr>>) -> Self {
-        Self { answers, asked: AtomicUsize::new(0) }
-    }
-
-    pub(crate) fn always(address: IpAddr) -> Self {
-        Self::new(vec![vec![address]])
-    }
-}
-
-#[async_trait]
-impl Resolve for Changing {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
-        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
-    }
-}
-
-/// A TLS receiver with a certificate for `name` that offers these protocols and passes each connection to
-/// `serve`; returns its port and the roots that trust its certificate.
-pub(crate) async fn tls_receiver<F, Fut>(name: &str, protocols: &[&[u8]], serve: F) -> (u16, RootCertStore)
-where
-    F: Fn(TlsStream<TcpStream>) -> Fut + Send + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-{
-    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
-    let mut roots = RootCertStore::empty();
-    roots.add(made.cert.der().clone()).expect("a root");
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .expect("a configuration");
-    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-    let port = listener.local_addr().expect("bound").port();
-    tokio::spawn(async move {
-        while let Ok((connection, _)) = listener.accept().await {
-            // A kernel that waits for more to send does not know of virtual time.
-            let _ = connection.set_nodelay(true);
-            if let Ok(connection) = acceptor.accept(connection).await {
-                tokio::spawn(serve(connection));
-            }
-        }
-    });
-    (port, roots)
-}
-
-pub(crate) async fn answer_ok(to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await
 }
 
 #[tokio::test]

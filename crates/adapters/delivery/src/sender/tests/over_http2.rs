@@ -21,10 +21,7 @@ use quipu_webhooks::{Begun, SendProblem};
 use tokio::{net::TcpStream, time::Instant};
 use tokio_rustls::server::TlsStream;
 
-use crate::{
-    hostile::{Changing, Sent, send, settings, tls_receiver},
-    sender::{Sender, SenderSettings},
-};
+use super::*;
 
 /// An answer that is to be given.
 type Reply = SendResponse<Bytes>;
