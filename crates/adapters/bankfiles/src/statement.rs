@@ -8,7 +8,7 @@ use quipu_payments::{BankEntry, Side};
 use crate::{
     minor_units::minor,
     problem::StatementProblem,
-    walk::{Place, Step, walk},
+    walk::{Cursor, Step, walk},
 };
 
 /// Details of one batched entry, at most. The reader holds one entry at a time.
@@ -28,21 +28,21 @@ const DAY: usize = 10;
 pub fn read_statement(file: impl BufRead, mut each: impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
     let mut statement = Statement::default();
     let mut known = false;
-    walk(file, |step, place| {
+    walk(file, |step, cursor| {
         if matches!(step, Step::Begin) {
-            if place.is_at("Document/BkToCstmrStmt") || place.is_at("Document/BkToCstmrDbtCdtNtfctn") {
-                known = is_statement(place);
+            if cursor.is_at("Document/BkToCstmrStmt") || cursor.is_at("Document/BkToCstmrDbtCdtNtfctn") {
+                known = is_statement(cursor);
             }
-            statement.begin(place);
+            statement.begin(cursor);
             return Ok(());
         }
-        statement.end(place, &mut each)
+        statement.end(cursor, &mut each)
     })?;
     if known { Ok(()) } else { Err(StatementProblem::NotAStatement) }
 }
 
-fn is_statement(place: &Place) -> bool {
-    place.namespace().is_some_and(|name| name.contains("camt.053.") || name.contains("camt.054."))
+fn is_statement(cursor: &Cursor) -> bool {
+    cursor.namespace().is_some_and(|name| name.contains("camt.053.") || name.contains("camt.054."))
 }
 
 /// What is known of the statement so far.
@@ -81,19 +81,19 @@ struct Movement {
 }
 
 impl Statement {
-    fn begin(&mut self, place: &Place) {
-        if place.is_at("Ntry") {
+    fn begin(&mut self, cursor: &Cursor) {
+        if cursor.is_at("Ntry") {
             self.entries += 1;
             self.place += 1;
             self.entry = Some(Movement::default());
             self.details.clear();
-        } else if place.is_at("Ntry/NtryDtls/TxDtls") {
+        } else if cursor.is_at("Ntry/NtryDtls/TxDtls") {
             self.detail = Some(Movement::default());
-        } else if place.is_at("TxDtls/RtrInf")
+        } else if cursor.is_at("TxDtls/RtrInf")
             && let Some(detail) = &mut self.detail
         {
             detail.is_return = true;
-        } else if place.is_at("BkToCstmrStmt/Stmt") || place.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
+        } else if cursor.is_at("BkToCstmrStmt/Stmt") || cursor.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
             self.number += 1;
             self.place = 0;
             self.names = (String::new(), std::mem::take(&mut self.names.0));
@@ -102,41 +102,41 @@ impl Statement {
         }
     }
 
-    fn end(&mut self, place: &Place, each: &mut impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
-        if place.is_at("Ntry") {
+    fn end(&mut self, cursor: &Cursor, each: &mut impl FnMut(BankEntry)) -> Result<(), StatementProblem> {
+        if cursor.is_at("Ntry") {
             return self.finish(each);
         }
-        if place.is_at("Ntry/NtryDtls/TxDtls") {
+        if cursor.is_at("Ntry/NtryDtls/TxDtls") {
             if self.details.len() == MOST_DETAILS {
                 return Err(StatementProblem::TooMany);
             }
             self.details.extend(self.detail.take());
             return Ok(());
         }
-        let text = place.text();
+        let text = cursor.text();
         if text.is_empty() {
             return Ok(());
         }
         match (&mut self.detail, &mut self.entry) {
-            (Some(detail), _) => detail.take_detail(place, text),
-            (None, Some(entry)) => entry.take_entry(place, text),
+            (Some(detail), _) => detail.take_detail(cursor, text),
+            (None, Some(entry)) => entry.take_entry(cursor, text),
             // The pages of a statement have one name, and each counts its entries anew.
-            (None, None) if place.is_at("MsgPgntn/PgNb") => {
+            (None, None) if cursor.is_at("MsgPgntn/PgNb") => {
                 self.page = (text != "1").then(|| short(text));
             }
-            (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => {
+            (None, None) if cursor.is_at("Stmt/Id") || cursor.is_at("Ntfctn/Id") => {
                 text.clone_into(&mut self.names.0);
                 self.id = short(text);
                 self.id.extend(self.page.iter().flat_map(|page| ["/", page]));
             }
-            (None, None) if place.is_at("StmtPgntn/PgNb") || place.is_at("NtfctnPgntn/PgNb") => {
+            (None, None) if cursor.is_at("StmtPgntn/PgNb") || cursor.is_at("NtfctnPgntn/PgNb") => {
                 if text != "1" {
                     // Where it goes on behind the page before, its movements are numbered on.
                     self.number -= usize::from(self.names.0 == self.names.1);
                     self.id = format!("{}/{}", self.id, short(text));
                 }
             }
-            (None, None) if place.is_at("Acct/Id/IBAN") || place.is_at("Acct/Id/Othr/Id") => {
+            (None, None) if cursor.is_at("Acct/Id/IBAN") || cursor.is_at("Acct/Id/Othr/Id") => {
                 self.account = short(text);
             }
             (None, None) => {}
@@ -237,28 +237,28 @@ impl Movement {
         day.filter(char::is_ascii_digit).collect()
     }
 
-    fn take_entry(&mut self, place: &Place, text: &str) {
-        if place.is_at("Ntry/Amt") {
-            self.take_amount(place, text);
-        } else if place.is_at("Ntry/CdtDbtInd") {
+    fn take_entry(&mut self, cursor: &Cursor, text: &str) {
+        if cursor.is_at("Ntry/Amt") {
+            self.take_amount(cursor, text);
+        } else if cursor.is_at("Ntry/CdtDbtInd") {
             self.indicator = Some(text.to_owned());
-        } else if place.is_at("Ntry/RvslInd") {
+        } else if cursor.is_at("Ntry/RvslInd") {
             self.is_return |= text == "true" || text == "1";
-        } else if place.is_at("Ntry/Sts") || place.is_at("Ntry/Sts/Cd") {
+        } else if cursor.is_at("Ntry/Sts") || cursor.is_at("Ntry/Sts/Cd") {
             self.status = Some(text.to_owned());
-        } else if place.is_at("Ntry/Sts/Prtry") {
+        } else if cursor.is_at("Ntry/Sts/Prtry") {
             // A bank's own word, which says nothing of booking, whatever it is.
             self.status = Some(String::new());
-        } else if place.is_at("Ntry/AcctSvcrRef") {
+        } else if cursor.is_at("Ntry/AcctSvcrRef") {
             self.take_reference(text);
-        } else if place.is_at("BookgDt/Dt") || place.is_at("BookgDt/DtTm") {
+        } else if cursor.is_at("BookgDt/Dt") || cursor.is_at("BookgDt/DtTm") {
             self.booked = Some(text.to_owned());
-        } else if place.is_at("Ntry/AddtlNtryInf") || place.is_at("Ntry/NtryRef") {
+        } else if cursor.is_at("Ntry/AddtlNtryInf") || cursor.is_at("Ntry/NtryRef") {
             self.take_text(text);
         }
     }
 
-    fn take_detail(&mut self, place: &Place, text: &str) {
+    fn take_detail(&mut self, cursor: &Cursor, text: &str) {
         const END_TO_END: &str = "Refs/EndToEndId";
         const NAMES: [&str; 11] = [
             END_TO_END,
@@ -273,19 +273,19 @@ impl Movement {
             "TxDtls/AddtlTxInf",
             "Refs/Prtry/Ref",
         ];
-        if place.is_at("TxDtls/Amt") || place.is_at("AmtDtls/TxAmt/Amt") {
-            self.take_amount(place, text);
-        } else if place.is_at("TxDtls/CdtDbtInd") {
+        if cursor.is_at("TxDtls/Amt") || cursor.is_at("AmtDtls/TxAmt/Amt") {
+            self.take_amount(cursor, text);
+        } else if cursor.is_at("TxDtls/CdtDbtInd") {
             self.indicator = Some(text.to_owned());
-        } else if place.is_at("Refs/AcctSvcrRef") {
+        } else if cursor.is_at("Refs/AcctSvcrRef") {
             self.take_reference(text);
-        } else if place.is_at("RtrInf/Rsn/Cd")
-            || place.is_at("RtrInf/Rsn/Prtry")
-            || place.is_at("RtrInf/AddtlInf")
+        } else if cursor.is_at("RtrInf/Rsn/Cd")
+            || cursor.is_at("RtrInf/Rsn/Prtry")
+            || cursor.is_at("RtrInf/AddtlInf")
         {
             self.reason.push(short(text));
-        } else if NAMES.iter().any(|name| place.is_at(name)) {
-            if place.is_at(END_TO_END) {
+        } else if NAMES.iter().any(|name| cursor.is_at(name)) {
+            if cursor.is_at(END_TO_END) {
                 self.end_to_end_id = Some(text.to_owned());
             }
             self.take_text(text);
@@ -300,8 +300,8 @@ impl Movement {
         }
     }
 
-    fn take_amount(&mut self, place: &Place, text: &str) {
-        if let (None, Some(currency)) = (&self.amount, place.currency()) {
+    fn take_amount(&mut self, cursor: &Cursor, text: &str) {
+        if let (None, Some(currency)) = (&self.amount, cursor.currency()) {
             self.amount = Some((currency.to_owned(), text.to_owned()));
         }
     }

@@ -26,7 +26,7 @@ pub(crate) enum Step {
 
 /// Where the walk is.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct Cursor {
     /// Local names from the root down, joined by slashes.
     path: String,
     depth: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Place {
     namespace: Option<String>,
 }
 
-impl Place {
+impl Cursor {
     /// Whether the present element's path ends with this one, whole names only.
     pub(crate) fn is_at(&self, end: &str) -> bool {
         self.path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
@@ -122,56 +122,56 @@ fn is_xml(letter: char) -> bool {
 /// Walks through the whole file and tells of every element's beginning and end.
 pub(crate) fn walk(
     file: impl BufRead,
-    mut visit: impl FnMut(&Step, &Place) -> Result<(), StatementProblem>,
+    mut visit: impl FnMut(&Step, &Cursor) -> Result<(), StatementProblem>,
 ) -> Result<(), StatementProblem> {
     let mut reader = Reader::from_reader(file);
-    let (mut buffer, mut place, mut roots) = (Vec::new(), Place::default(), 0);
+    let (mut buffer, mut cursor, mut roots) = (Vec::new(), Cursor::default(), 0);
     loop {
         buffer.clear();
         let event =
             reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::of_reader(&error))?;
         match event {
             Event::Start(start) => {
-                roots += usize::from(place.depth == 0);
-                place.enter(&start)?;
-                visit(&Step::Begin, &place)?;
+                roots += usize::from(cursor.depth == 0);
+                cursor.enter(&start)?;
+                visit(&Step::Begin, &cursor)?;
             }
             Event::Empty(start) => {
-                roots += usize::from(place.depth == 0);
-                place.enter(&start)?;
-                visit(&Step::Begin, &place)?;
-                visit(&Step::End, &place)?;
-                place.leave();
+                roots += usize::from(cursor.depth == 0);
+                cursor.enter(&start)?;
+                visit(&Step::Begin, &cursor)?;
+                visit(&Step::End, &cursor)?;
+                cursor.leave();
             }
             Event::End(_) => {
-                visit(&Step::End, &place)?;
-                place.leave();
+                visit(&Step::End, &cursor)?;
+                cursor.leave();
             }
             Event::Text(text) => {
                 let text = text.decode().map_err(|_| StatementProblem::NotUtf8)?;
-                place.add(&text)?;
+                cursor.add(&text)?;
             }
             Event::CData(text) => {
                 let text = text.decode().map_err(|_| StatementProblem::NotUtf8)?;
-                place.add(&text)?;
+                cursor.add(&text)?;
             }
             Event::GeneralRef(reference) => {
                 let character =
                     reference.resolve_char_ref().map_err(|error| StatementProblem::malformed(&error))?;
                 let name = reference.decode().map_err(|_| StatementProblem::NotUtf8)?;
                 match (character, name.as_ref()) {
-                    (Some(character), _) => place.add(character.encode_utf8(&mut [0; 4]))?,
-                    (None, "amp") => place.add("&")?,
-                    (None, "lt") => place.add("<")?,
-                    (None, "gt") => place.add(">")?,
-                    (None, "quot") => place.add("\"")?,
-                    (None, "apos") => place.add("'")?,
+                    (Some(character), _) => cursor.add(character.encode_utf8(&mut [0; 4]))?,
+                    (None, "amp") => cursor.add("&")?,
+                    (None, "lt") => cursor.add("<")?,
+                    (None, "gt") => cursor.add(">")?,
+                    (None, "quot") => cursor.add("\"")?,
+                    (None, "apos") => cursor.add("'")?,
                     (None, _) => return Err(StatementProblem::Entity),
                 }
             }
             Event::DocType(_) => return Err(StatementProblem::DocType),
             Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
-            Event::Eof if place.depth == 0 && roots == 1 => return Ok(()),
+            Event::Eof if cursor.depth == 0 && roots == 1 => return Ok(()),
             Event::Eof => return Err(StatementProblem::Malformed("the file ends early".to_owned())),
         }
     }

@@ -138,12 +138,12 @@ impl Default for Limits {
 impl Limits {
     /// Waits a while for a place. There is none ([`io::ErrorKind::ResourceBusy`]) if none becomes free, or if the domain
     /// has all its look-ups in progress.
-    async fn place(&self, name: &str) -> Result<Place, io::ErrorKind> {
+    async fn place(&self, name: &str) -> Result<LookupPermit, io::ErrorKind> {
         let share = Share::of(&self.domains, domain_of(name)).ok_or(io::ErrorKind::ResourceBusy)?;
         let is_proven = self.resolved().contains(name);
         let permits = async {
             let of_unproven = if is_proven { None } else { Some(permit(&self.of_unproven).await?) };
-            Ok(Place { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
+            Ok(LookupPermit { _any: permit(&self.places).await?, _of_unproven: of_unproven, _share: share })
         };
         timeout(FOR_A_PLACE, permits).await.map_err(|_| io::ErrorKind::ResourceBusy)?
     }
@@ -158,7 +158,7 @@ async fn permit(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, io::Err
 }
 
 /// What a look-up occupies until the system has answered.
-struct Place {
+struct LookupPermit {
     _any: OwnedSemaphorePermit,
     _of_unproven: Option<OwnedSemaphorePermit>,
     _share: Share,

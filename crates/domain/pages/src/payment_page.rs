@@ -14,7 +14,7 @@ use crate::{
     frame::Frame,
     how_to_pay::{HowToPay, is_web},
     money::{self, Shown},
-    place::Place,
+    page_urls::PageUrls,
     story::{self, Story, is_live},
     words::Words,
 };
@@ -53,7 +53,7 @@ struct Next {
 pub struct PaymentPage {
     frame: Frame,
     words: Words,
-    place: Place,
+    urls: PageUrls,
     script: String,
     live: bool,
     revision: i64,
@@ -81,11 +81,11 @@ impl PaymentPage {
         let View { payment, brand, words, root, .. } = view;
         let (terms, state) = (payment.terms(), payment.state());
         let story = story::tell(payment, &brand.name, words);
-        let place = Place::new(root, view.token, words.language());
+        let urls = PageUrls::new(root, view.token, words.language());
         let live = is_live(state.status);
         let is_deposit = terms.kind.direction() == Direction::Deposit;
         let is_test = terms.tenant.environment() == Environment::Test;
-        let frame = Frame::new(brand, words, root, &story.headline, |language| place.page_in(language));
+        let frame = Frame::new(brand, words, root, &story.headline, |language| urls.page_in(language));
         let is_over = terms.expires_at.is_some_and(|end| end <= view.now);
         let form = (payment.waits_for_recipient() && !is_over).then(|| {
             let blank = Filled::default();
@@ -129,7 +129,7 @@ impl PaymentPage {
             facts,
             merchant_reference: terms.merchant_reference.clone(),
             transaction_id: payment.id().to_string(),
-            place,
+            urls,
         }
     }
 

@@ -40,7 +40,7 @@ async fn fill(call: &Call) -> Outcome {
         Err(FillError::Invalid(problems))
     };
     match filled {
-        Ok(()) => Ok(see_page(&visit.place())),
+        Ok(()) => Ok(see_page(&visit.urls())),
         Err(FillError::Invalid(problems)) if wants_page(&call.request) => {
             let filled = Filled { values, problems: problems.into_messages() };
             Ok(page_with(StatusCode::BAD_REQUEST, &visit, call, &filled))
@@ -67,7 +67,7 @@ fn page_with(status: StatusCode, visit: &Visit, call: &Call, filled: &Filled) ->
 /// form as long as it is needed.
 pub(crate) async fn show(call: Call) -> Outcome {
     match Visit::of(&call).await {
-        Ok(visit) => Ok(see_page(&visit.place())),
+        Ok(visit) => Ok(see_page(&visit.urls())),
         Err(error) => instead(&call, error),
     }
 }

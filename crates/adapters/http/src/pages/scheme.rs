@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use quipu_kernel::{PaymentId, Problems};
-use quipu_pages::{Place, SchemeView, is_live, policy, scheme_page};
+use quipu_pages::{PageUrls, SchemeView, is_live, policy, scheme_page};
 use quipu_payments::{PageLinks, SchemeDecision};
 
 use super::{
@@ -39,7 +39,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
     if let Some(token) = call.state.services.pages.links.token_of(&visit.payment) {
         // Sends the payer back to the page, as a real scheme does.
-        return Ok(see_page(&Place::new(&visit.about.root, token.expose(), visit.words.language())));
+        return Ok(see_page(&PageUrls::new(&visit.about.root, token.expose(), visit.words.language())));
     }
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     Ok(page(&visit, Some(decision)))

@@ -4,7 +4,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::{StatusCode, header},
 };
-use quipu_pages::{Notice, PaymentPage, Place, policy};
+use quipu_pages::{Notice, PaymentPage, PageUrls, policy};
 
 use super::visit::{Visit, words};
 use crate::{
@@ -56,9 +56,9 @@ fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {
 
 /// Redirects to the page after a form: the page shows the outcome, and reloading it does not send the form
 /// again.
-pub(super) fn see_page(place: &Place) -> HttpResponse {
+pub(super) fn see_page(urls: &PageUrls) -> HttpResponse {
     HttpResponse::build(StatusCode::SEE_OTHER)
-        .insert_header((header::LOCATION, place.page()))
+        .insert_header((header::LOCATION, urls.page()))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .finish()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
 use quipu_merchants::MerchantStatus;
-use quipu_pages::{Brand, Filled, Language, Place, View, Words};
+use quipu_pages::{Brand, Filled, Language, PageUrls, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
 use crate::{call::Call, error::ApiError, error_code::ErrorCode, state::AppState, viewing::about::About};
@@ -53,8 +53,8 @@ impl Visit {
     }
 
     /// The address of the page.
-    pub(super) fn place(&self) -> Place {
-        Place::new(&self.about.root, &self.token, self.words.language())
+    pub(super) fn urls(&self) -> PageUrls {
+        PageUrls::new(&self.about.root, &self.token, self.words.language())
     }
 }
 

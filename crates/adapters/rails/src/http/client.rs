@@ -16,7 +16,7 @@ use quipu_signing::WebhookSecret;
 
 use super::{
     breaker::{Breaker, Passage, Turned},
-    places::{Line, Place, Places},
+    places::{Line, CallPermit, Places},
 };
 
 /// How long connecting may take.
@@ -206,7 +206,7 @@ impl ProviderClient {
 /// probe if it was not made.
 pub(super) struct ReservedCall {
     client: Arc<ProviderClient>,
-    _place: Place,
+    _place: CallPermit,
     /// `None` once the call has begun.
     passage: Option<Passage>,
 }

@@ -25,7 +25,7 @@ pub(super) enum Line {
 
 /// A place. Dropping it releases it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct CallPermit {
     _of_all: OwnedSemaphorePermit,
     _of_workers: Option<OwnedSemaphorePermit>,
 }
@@ -51,23 +51,23 @@ impl Default for Places {
 
 impl Places {
     /// A place for a new deposit, if one is free within `patience`.
-    pub(super) async fn for_payer(&self, patience: Duration) -> Option<Place> {
+    pub(super) async fn for_payer(&self, patience: Duration) -> Option<CallPermit> {
         let taken = tokio::time::timeout(patience, Arc::clone(&self.all).acquire_owned()).await;
-        Some(Place { _of_all: taken.ok()?.ok()?, _of_workers: None })
+        Some(CallPermit { _of_all: taken.ok()?.ok()?, _of_workers: None })
     }
 
     /// A place for a worker, if one is free within `patience`.
-    async fn for_worker(&self, patience: Duration) -> Option<Place> {
+    async fn for_worker(&self, patience: Duration) -> Option<CallPermit> {
         let taken = async {
             let of_workers = Arc::clone(&self.for_workers).acquire_owned().await.ok()?;
             let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-            Some(Place { _of_all: of_all, _of_workers: Some(of_workers) })
+            Some(CallPermit { _of_all: of_all, _of_workers: Some(of_workers) })
         };
         tokio::time::timeout(patience, taken).await.ok().flatten()
     }
 
     /// A place for a worker's call that can be put off: `None` at once if too many already wait in this line.
-    pub(super) async fn queued(&self, line: Line, patience: Duration) -> Option<Place> {
+    pub(super) async fn queued(&self, line: Line, patience: Duration) -> Option<CallPermit> {
         let queue = match line {
             Line::Payouts => &self.payouts,
             Line::Questions => &self.questions,
@@ -84,7 +84,7 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(1);
     const LONG: Duration = Duration::from_mins(1);
 
-    async fn taken_by_workers(places: &Places) -> Vec<Place> {
+    async fn taken_by_workers(places: &Places) -> Vec<CallPermit> {
         let mut taken = Vec::new();
         for _ in 0..FOR_WORKERS {
             taken.push(places.for_worker(MOMENT).await.expect("free"));

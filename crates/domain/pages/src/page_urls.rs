@@ -4,12 +4,12 @@ use crate::language::Language;
 
 /// The addresses of one payment's page. They differ from those of other payments by the token only.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct PageUrls {
     path: String,
     language: Language,
 }
 
-impl Place {
+impl PageUrls {
     /// The addresses for this token. `root` is the path of the public address, without a slash at its end; it
     /// is usually empty.
     pub fn new(root: &str, token: &str, language: Language) -> Self {
