@@ -6,12 +6,10 @@ use quipu_payments::{CallbackHeaders, NotVerified, RailEvent};
 use serde_json::json;
 
 use crate::{
-    access::Judge,
-    call::{Call, Outcome, apart},
+    answer::{ApiError, ErrorCode, envelope},
     caller::Provider,
-    envelope,
-    error::ApiError,
-    error_code::ErrorCode,
+    request::{Call, Outcome, call::apart},
+    routing::Judge,
 };
 
 /// The most bytes of a callback. Those of our own protocol have less than two kilobytes.

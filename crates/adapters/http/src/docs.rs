@@ -13,10 +13,8 @@ use actix_web::{
 use utoipa_swagger_ui::Config;
 
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    error_code::ErrorCode,
-    reply,
+    answer::{ApiError, ErrorCode, reply},
+    request::{Call, Outcome},
 };
 
 /// The reference runs only its own scripts and calls only the gateway. It draws with inline styles and

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_signing::Keyring;
 
-use crate::{query::Query, tokens::Tokens};
+use crate::{request::Query, state::Tokens};
 
 pub use crate::{
-    body::read_json,
-    connection::{Framing, read_framing},
-    proxies::forwarded_client,
+    connection::{Framing, proxies::forwarded_client, read_framing},
+    request::body::read_json,
 };
 
 /// Reads a query string as lists do, with parameters of every kind; returns whether it is valid for all of

@@ -4,8 +4,8 @@ use actix_web::http::StatusCode;
 use serde_json::{Map, json};
 
 use crate::{
-    call::{Call, Outcome},
-    envelope,
+    answer::envelope,
+    request::{Call, Outcome},
 };
 
 /// `GET /healthz`: 200 while the process answers.

@@ -8,9 +8,8 @@ use quipu_kernel::Problems;
 use quipu_payments::{Answered, CreateError, RefusalForm};
 
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    reply,
+    answer::{ApiError, reply},
+    request::{Call, Outcome},
     state::AppState,
 };
 

@@ -10,7 +10,10 @@ use super::{
     identity::{Authority, Caller},
     permit_lookup,
 };
-use crate::{error::ApiError, error_code::ErrorCode, state::AppState};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    state::AppState,
+};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 

@@ -5,9 +5,8 @@ use quipu_merchants::Scopes;
 
 use super::identity::{Authority, Caller};
 use crate::{
-    error::ApiError,
-    state::AppState,
-    tokens::{KeyKind, invalid},
+    answer::ApiError,
+    state::{AppState, KeyKind, tokens::invalid},
 };
 
 /// Authenticates a bearer token. The token's key is looked up at every use, so that the token ends with its

@@ -8,9 +8,8 @@ use quipu_merchants::{
 };
 
 use crate::{
-    error::ApiError,
-    error_code::ErrorCode,
-    tokens::{Bearer, KeyKind},
+    answer::{ApiError, ErrorCode},
+    state::{Bearer, KeyKind},
 };
 
 /// The merchant's key or credential that authenticated the call.

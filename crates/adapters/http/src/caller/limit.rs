@@ -5,7 +5,7 @@ use quipu_merchants::{BudgetKind, RateVerdict};
 
 use super::{Provider, identity::Caller};
 use crate::{
-    proxies::{client, counted_as},
+    connection::proxies::{client, counted_as},
     state::AppState,
 };
 

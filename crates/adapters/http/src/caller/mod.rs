@@ -6,6 +6,7 @@ mod credential_header;
 mod identity;
 mod limit;
 mod operator;
+pub(crate) mod pressure;
 mod provider;
 mod signature;
 mod verified_nonce;
@@ -21,7 +22,10 @@ pub(crate) use provider::Provider;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 pub(crate) use verified_nonce::VerifiedNonce;
 
-use crate::{error::ApiError, lookups::Asked, state::AppState};
+use crate::{
+    answer::ApiError,
+    state::{AppState, Asked},
+};
 
 /// Authenticates by an API key alone.
 pub(crate) async fn by_api_key(

@@ -8,7 +8,10 @@ use quipu_merchants::{Actor, Operator, Role};
 use quipu_signing::OperatorToken;
 
 use super::permit_lookup;
-use crate::{error::ApiError, error_code::ErrorCode, state::AppState, tokens::invalid};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    state::{AppState, tokens::invalid},
+};
 
 /// An authenticated member of staff.
 pub(crate) struct AuthenticatedOperator(Arc<Operator>);

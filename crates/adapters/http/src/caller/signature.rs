@@ -8,12 +8,16 @@ use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiVersion, HmacCredential, KeyEnvelope};
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
+use super::pressure;
 use super::{
     credential_header::CredentialHeader,
     identity::{Authority, Caller},
     permit_lookup,
 };
-use crate::{error::ApiError, error_code::ErrorCode, pressure, state::AppState};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    state::AppState,
+};
 
 /// How long a nonce is kept. A timestamp may lie 300 seconds ahead and stays valid for 300 seconds after;
 /// from then on a replay is refused for its age. The last minute is for a request that was judged in time and

@@ -7,7 +7,7 @@ use quipu_kernel::Tenant;
 use quipu_payments::CreatePayment;
 use tokio::runtime::Handle;
 
-use crate::error::ApiError;
+use crate::answer::ApiError;
 
 /// The nonce of a request whose signature has verified. It is used up whatever becomes of the request, unless
 /// it is released: if the client resets its connection, the web server drops the handler, and this with it.

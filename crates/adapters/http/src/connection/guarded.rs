@@ -17,6 +17,7 @@ use tokio::{
     time::{Sleep, sleep_until},
 };
 
+use super::proxies::{is_trusted, subscriber};
 use super::{
     ahead::{Ahead, CONTINUE},
     conversation::Conversation,
@@ -26,7 +27,6 @@ use super::{
     refusal,
     stall::Stall,
 };
-use crate::proxies::{is_trusted, subscriber};
 
 /// The most unsent bytes of an answer that the system buffers.
 const UNSENT: u32 = 128 * 1024;

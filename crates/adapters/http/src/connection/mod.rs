@@ -17,6 +17,7 @@ mod gate;
 mod guarded;
 mod head;
 mod incoming;
+pub(crate) mod proxies;
 mod refusal;
 mod stall;
 

@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use quipu_kernel::{Clock, Entropy, Problems, base32};
 
-use crate::{error::ApiError, error_code::ErrorCode, request_id::X_REQUEST_ID};
+use crate::answer::{ApiError, ErrorCode, X_REQUEST_ID};
 
 /// The beginning of a refusal by the web server, with the version of the last request that it understood. Our
 /// own answers carry a request id.

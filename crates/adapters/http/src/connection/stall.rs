@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::settings::least_within;
+use crate::state::least_within;
 
 /// For how long the bytes of an answer have waited for the client, and how many it has taken since they first
 /// waited. A long answer is written in portions: the pauses in which nothing waits do not count, but they do

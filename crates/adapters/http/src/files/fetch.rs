@@ -14,8 +14,8 @@ use quipu_tickets::{ContentType, FileRefused, Outgoing, StoredAttachment};
 
 use super::{Kind, Place};
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
+    answer::ApiError,
+    request::{Call, Outcome},
 };
 
 const POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";

@@ -9,7 +9,11 @@ use quipu_signing::{SignedUrl, UrlProblem};
 use quipu_tickets::{AttachmentId, StoredAttachment, TicketId, Upload};
 use serde::Serialize;
 
-use crate::{call::Call, error::ApiError, error_code::ErrorCode, query::Query, state::AppState};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    request::{Call, Query},
+    state::AppState,
+};
 
 /// The types that a file may have.
 pub(crate) const FILE_TYPES: &[&str] =

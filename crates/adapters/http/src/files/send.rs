@@ -6,10 +6,8 @@ use serde_json::json;
 
 use super::{Kind, Place};
 use crate::{
-    call::{Call, Outcome},
-    envelope,
-    error::ApiError,
-    error_code::ErrorCode,
+    answer::{ApiError, ErrorCode, envelope},
+    request::{Call, Outcome},
 };
 
 /// Takes the bytes piece by piece, and refuses as soon as there are too many or the first ones show another

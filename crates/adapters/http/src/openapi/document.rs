@@ -4,12 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::{components, examples, path_parameters, responses};
 use crate::{
-    access::Credentials,
-    body::Intake,
     files::FILE_TYPES,
-    operation::{Operation, Tells},
+    request::Intake,
     route_table::route_table,
-    row::RouteRow,
+    routing::{Credentials, Operation, RouteRow, Tells},
 };
 
 /// The readers of a document, which has the routes that are for them.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::schemas;
-use crate::{error_code::ErrorCode, operation::Shows};
+use crate::{answer::ErrorCode, routing::Shows};
 
 /// The example of a schema.
 pub(super) fn of(name: &str) -> Option<&'static Value> {

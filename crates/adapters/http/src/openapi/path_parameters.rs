@@ -66,7 +66,7 @@ pub(super) fn of(path: &str) -> impl Iterator<Item = Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{route_table::route_table, row::RouteRow};
+    use crate::{route_table::route_table, routing::RouteRow};
 
     #[test]
     fn every_segment_says_what_it_is() {

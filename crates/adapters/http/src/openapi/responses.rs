@@ -6,12 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::examples;
 use crate::{
-    access::{Access, Credentials},
-    body::Intake,
-    error_code::ErrorCode,
-    operation::{Operation, Shows},
-    row::RouteRow,
-    shape::Family,
+    answer::{ErrorCode, Family},
+    request::Intake,
+    routing::{Access, Credentials, Operation, RouteRow, Shows},
 };
 
 fn schema(name: &str) -> Value {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::error_code::ErrorCode;
+use crate::answer::ErrorCode;
 
 /// The schemas, one file for each area.
 const SCHEMAS: [&str; 9] = [

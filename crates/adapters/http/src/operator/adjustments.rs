@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{existing_merchant, keyed_decision::KeyedDecision};
 use crate::{
-    call::{Call, Outcome},
     caller::AuthenticatedOperator,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.

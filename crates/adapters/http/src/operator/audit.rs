@@ -4,9 +4,9 @@ use quipu_kernel::Problems;
 use quipu_merchants::AuditFilter;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::AuthenticatedOperator,
-    envelope,
+    request::{Call, Outcome},
 };
 
 /// `GET /operator/v1/audit-log`, newest first.

@@ -5,9 +5,9 @@ use quipu_merchants::{Beneficiary, NewBeneficiary};
 
 use super::existing_merchant;
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::AuthenticatedOperator,
-    envelope,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/merchants/{id}/beneficiaries`

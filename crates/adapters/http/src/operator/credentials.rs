@@ -5,10 +5,9 @@ use serde_json::json;
 
 use super::{existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
-    call::{Call, Outcome},
+    answer::{ErrorCode, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error_code::ErrorCode,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/merchants/{id}/hmac-credentials`

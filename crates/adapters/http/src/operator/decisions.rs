@@ -4,8 +4,8 @@ use quipu_payments::{DecisionNote, ManualDecision, StaffCall, operator_record};
 
 use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
-    call::{Call, Outcome},
     caller::AuthenticatedOperator,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/payments/{payment_id}/submit`

@@ -10,10 +10,10 @@ use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
 use crate::{
-    call::{Call, Outcome},
+    answer::ApiError,
     caller::AuthenticatedOperator,
-    error::ApiError,
     kept_answer,
+    request::{Call, Outcome},
 };
 
 /// A decision: who makes it, and the attempt under its key, if it has one.

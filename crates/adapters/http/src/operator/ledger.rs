@@ -4,9 +4,9 @@ use quipu_kernel::{Problems, Timestamp};
 use serde_json::json;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::AuthenticatedOperator,
-    envelope,
+    request::{Call, Outcome},
 };
 
 /// `GET /operator/v1/ledger/check`

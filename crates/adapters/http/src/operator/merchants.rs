@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::{existing_merchant, tenant_of};
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
     state::AppState,
 };
 

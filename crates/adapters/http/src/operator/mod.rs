@@ -23,7 +23,10 @@ pub(crate) mod webhooks;
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::{DirectoryError, Merchant};
 
-use crate::{call::Call, error::ApiError, error_code::ErrorCode};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    request::Call,
+};
 
 /// The merchant that the path names; an invalid number is answered 404.
 fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {

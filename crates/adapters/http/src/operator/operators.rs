@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use super::of_part;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ErrorCode, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error_code::ErrorCode,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/operators`; only this answer contains the token.

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 
 use super::existing_merchant;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
 };
 
 /// The most characters of a logo in base64.

@@ -5,11 +5,9 @@ use quipu_payments::{Payment, SearchFilter, operator_record, operator_timeline};
 use serde_json::{Value, json};
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
-    query::Query,
+    request::{Call, Outcome, Query},
     v1::payments::list,
 };
 

@@ -6,11 +6,9 @@ use serde_json::Value;
 
 use super::keyed_decision::KeyedDecision;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, ErrorCode, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
-    error_code::ErrorCode,
+    request::{Call, Outcome},
 };
 
 /// `GET /operator/v1/receipts`, newest first.

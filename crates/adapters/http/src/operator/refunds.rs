@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{keyed_decision::KeyedDecision, payments::found};
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::AuthenticatedOperator,
-    envelope,
+    request::{Call, Outcome},
 };
 
 /// `POST /operator/v1/payments/{payment_id}/refunds`

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::existing_merchant;
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::AuthenticatedOperator,
-    envelope,
+    request::{Call, Outcome},
 };
 
 /// `GET /operator/v1/merchants/{id}/routes`

@@ -11,12 +11,10 @@ use serde_json::Value;
 
 use super::payments;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::AuthenticatedOperator,
-    envelope,
-    error::ApiError,
     files,
-    query::Query,
+    request::{Call, Outcome, Query},
 };
 
 /// The most characters of a name.

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{existing_merchant, tenant_of};
 use crate::{
-    call::{Call, Outcome},
+    answer::ApiError,
     caller::AuthenticatedOperator,
-    error::ApiError,
+    request::{Call, Outcome},
     v1::webhooks::endpoints,
 };
 

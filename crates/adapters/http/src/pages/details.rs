@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::visit::Visit;
 use crate::{
-    call::{Call, Outcome},
-    envelope,
+    answer::envelope,
+    request::{Call, Outcome},
 };
 
 /// The contents at the top level, as in the answer to a creation, and again as `data`, as in every other

@@ -10,9 +10,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::visit::{Visit, payment_of};
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    reply,
+    answer::{ApiError, reply},
+    request::{Call, Outcome},
     viewing::viewers::Seat,
 };
 

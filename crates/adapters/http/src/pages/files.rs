@@ -10,10 +10,8 @@ use actix_web::{
 use quipu_pages::{FrontLink, GUIDES, asset, front, policy};
 
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    error_code::ErrorCode,
-    reply,
+    answer::{ApiError, ErrorCode, reply},
+    request::{Call, Outcome},
 };
 
 /// `GET /assets/{name}`

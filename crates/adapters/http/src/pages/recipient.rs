@@ -9,10 +9,8 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    error_code::ErrorCode,
-    reply,
+    answer::{ApiError, ErrorCode, reply},
+    request::{Call, Outcome},
 };
 
 /// `POST /payment-pages/{token}/recipient`. A browser is answered with a page, any other client with JSON.

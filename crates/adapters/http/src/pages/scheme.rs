@@ -10,9 +10,8 @@ use super::{
     visit::{Visit, page_not_found, payment_of},
 };
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    reply,
+    answer::{ApiError, reply},
+    request::{Call, Outcome},
 };
 
 /// `GET /simulated-scheme/{payment_id}`

@@ -4,15 +4,12 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::{StatusCode, header},
 };
-use quipu_pages::{Notice, PaymentPage, PageUrls, policy};
+use quipu_pages::{Notice, PageUrls, PaymentPage, policy};
 
 use super::visit::{Visit, words};
 use crate::{
-    call::{Call, Outcome},
-    error::ApiError,
-    error_code::ErrorCode,
-    reply,
-    shape::Family,
+    answer::{ApiError, ErrorCode, Family, reply},
+    request::{Call, Outcome},
 };
 
 /// `GET /payment-pages/{token}`

@@ -8,7 +8,12 @@ use quipu_merchants::MerchantStatus;
 use quipu_pages::{Brand, Filled, Language, PageUrls, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
-use crate::{call::Call, error::ApiError, error_code::ErrorCode, state::AppState, viewing::about::About};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    request::Call,
+    state::AppState,
+    viewing::about::About,
+};
 
 /// A visit.
 pub(super) struct Visit {

@@ -4,13 +4,12 @@ use quipu_merchants::Scope;
 
 use super::{ANY_SCOPE, row, scope};
 use crate::{
-    access::Access,
-    error_code::ErrorCode,
-    operation::{
+    answer::ErrorCode,
+    routing::{
+        Access, RouteRow,
         Shows::{Data, Plain},
-        op,
+        operation::op,
     },
-    row::RouteRow,
     v1::{auth, merchants},
 };
 

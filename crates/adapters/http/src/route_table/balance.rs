@@ -4,10 +4,8 @@ use quipu_merchants::Scope;
 
 use super::{row, scope};
 use crate::{
-    access::Access,
-    error_code::ErrorCode,
-    operation::{Operation, Shows::Members, op},
-    row::RouteRow,
+    answer::ErrorCode,
+    routing::{Access, Operation, RouteRow, Shows::Members, operation::op},
     v1::balance,
 };
 

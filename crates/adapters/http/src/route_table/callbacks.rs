@@ -2,12 +2,10 @@
 
 use super::row;
 use crate::{
-    access::Access,
-    body::Intake,
+    answer::ErrorCode,
     callbacks,
-    error_code::ErrorCode,
-    operation::{Shows::Data, op},
-    row::RouteRow,
+    request::Intake,
+    routing::{Access, RouteRow, Shows::Data, operation::op},
 };
 
 #[rustfmt::skip]

@@ -2,11 +2,9 @@
 
 use super::row;
 use crate::{
-    access::Access,
+    answer::ErrorCode,
     docs,
-    error_code::ErrorCode,
-    operation::{Shows::Media, op},
-    row::RouteRow,
+    routing::{Access, RouteRow, Shows::Media, operation::op},
 };
 
 #[rustfmt::skip]

@@ -2,10 +2,8 @@
 
 use super::row;
 use crate::{
-    access::Access,
     health,
-    operation::{Shows::Plain, op},
-    row::RouteRow,
+    routing::{Access, RouteRow, Shows::Plain, operation::op},
 };
 
 #[rustfmt::skip]

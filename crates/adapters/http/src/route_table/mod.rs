@@ -17,10 +17,7 @@
 
 use quipu_merchants::{BudgetKind, Scope};
 
-use crate::{
-    access::{Access, Needs},
-    row::{RouteRow, Undescribed},
-};
+use crate::routing::{Access, Needs, RouteRow, Undescribed};
 
 /// Wraps an `async fn` for the table.
 macro_rules! run {
@@ -77,7 +74,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::access::Credentials;
+    use crate::routing::Credentials;
 
     #[test]
     fn no_route_stands_twice_in_the_table() {

@@ -4,15 +4,13 @@ use quipu_merchants::Role;
 
 use super::row;
 use crate::{
-    access::Access,
-    error_code::ErrorCode,
-    operation::{
-        Operation,
-        Shows::{CountedList, Data, List},
-        op,
-    },
+    answer::ErrorCode,
     operator,
-    row::RouteRow,
+    routing::{
+        Access, Operation, RouteRow,
+        Shows::{CountedList, Data, List},
+        operation::op,
+    },
 };
 
 const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];

@@ -2,16 +2,14 @@
 
 use super::row;
 use crate::{
-    access::Access,
-    body::Intake,
-    error_code::ErrorCode,
-    operation::{
-        Shows::{Media, Members, Nothing},
-        op,
-    },
+    answer::{ErrorCode, Family},
     pages,
-    row::RouteRow,
-    shape::Family,
+    request::Intake,
+    routing::{
+        Access, RouteRow,
+        Shows::{Media, Members, Nothing},
+        operation::op,
+    },
 };
 
 const LANGUAGE: &[&str] = &["PageLanguage", "AcceptLanguage"];

@@ -5,16 +5,14 @@ use quipu_tickets::MAX_FILE_BYTES;
 
 use super::{row, scope};
 use crate::{
-    access::{Access, Needs},
-    body::Intake,
-    error_code::ErrorCode,
+    answer::{ErrorCode, Family},
     files::{self, FILE_TYPES},
-    operation::{
+    request::Intake,
+    routing::{
+        Access, Needs, RouteRow,
         Shows::{CountedList, Data, Media},
-        op,
+        operation::op,
     },
-    row::RouteRow,
-    shape::Family,
     v1::tickets,
 };
 

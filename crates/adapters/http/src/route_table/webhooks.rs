@@ -4,14 +4,12 @@ use quipu_merchants::Scope;
 
 use super::{row, scope};
 use crate::{
-    access::Access,
-    error_code::ErrorCode,
-    operation::{
-        Operation,
+    answer::ErrorCode,
+    routing::{
+        Access, Operation, RouteRow,
         Shows::{Data, List},
-        op,
+        operation::op,
     },
-    row::RouteRow,
     v1::webhooks,
 };
 

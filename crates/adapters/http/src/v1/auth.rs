@@ -8,11 +8,10 @@ use quipu_merchants::Scopes;
 use serde_json::{Value, json};
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
-    tokens::LONGEST,
+    request::{Call, Outcome},
+    state::LONGEST,
 };
 
 const DEFAULT_SECONDS: u64 = 900;

@@ -7,9 +7,9 @@ use quipu_ledger::Balance;
 use serde::Serialize;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn own(call: Call, caller: Caller) -> Outcome {

@@ -4,10 +4,9 @@ use quipu_merchants::Merchant;
 use serde_json::json;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
 };
 
 /// `GET /api/v1/merchants/{id}`; the id of another merchant is answered 404.

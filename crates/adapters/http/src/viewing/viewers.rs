@@ -1,7 +1,7 @@
 //! The viewers of each page, and how a change reaches them.
 //!
 //! One listener receives the news of every commit. It reads each changed payment that is watched once, and
-//! passes it to the payment's room, whose viewers share the result. A room keeps only the latest state, so a
+//! passes it to the payment's audience, whose viewers share the result. An audience keeps only the latest state, so a
 //! slow reader does not use more memory.
 
 use std::{
@@ -69,7 +69,7 @@ impl Snapshot {
 
 type Latest = Option<Arc<Snapshot>>;
 
-struct Room {
+struct Audience {
     about: Arc<About>,
     latest: watch::Sender<Latest>,
     viewers: usize,
@@ -78,22 +78,22 @@ struct Room {
 /// The viewers of all pages.
 pub struct Viewers {
     limits: ViewerLimits,
-    rooms: Mutex<Rooms>,
+    audiences: Mutex<Audiences>,
     /// Notified when a viewer has come.
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct Rooms {
-    of: HashMap<Key, Room>,
+struct Audiences {
+    of: HashMap<Key, Audience>,
     viewers: usize,
 }
 
-/// A viewer's place in a room; dropping it gives it back.
+/// A viewer's place in an audience; dropping it gives it back.
 pub(crate) struct Seat {
     viewers: Arc<Viewers>,
     key: Key,
-    /// The part of the page that all viewers in the room share.
+    /// The part of the page that all viewers in the audience share.
     pub(crate) about: Arc<About>,
     pub(crate) latest: watch::Receiver<Latest>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Seat {
 impl Viewers {
     /// No viewers yet, within these limits.
     pub fn new(limits: ViewerLimits) -> Self {
-        Self { limits, rooms: Mutex::default(), arrived: Notify::new() }
+        Self { limits, audiences: Mutex::default(), arrived: Notify::new() }
     }
 
     /// Takes a place for a viewer of this payment's page; `None` if there is no place left.
@@ -111,23 +111,23 @@ impl Viewers {
         id: &PaymentId,
         about: &Arc<About>,
     ) -> Option<Seat> {
-        let mut rooms = self.rooms();
+        let mut audiences = self.audiences();
         let key = (tenant, id.clone());
-        let here = rooms.of.get(&key).map_or(0, |room| room.viewers);
-        if rooms.viewers >= self.limits.in_all || here >= self.limits.of_page {
+        let here = audiences.of.get(&key).map_or(0, |audience| audience.viewers);
+        if audiences.viewers >= self.limits.in_all || here >= self.limits.of_page {
             return None;
         }
-        rooms.viewers += 1;
-        let room = rooms.of.entry(key.clone()).or_insert_with(|| Room::empty(about));
-        room.viewers += 1;
-        let (about, latest) = (Arc::clone(&room.about), room.latest.subscribe());
+        audiences.viewers += 1;
+        let audience = audiences.of.entry(key.clone()).or_insert_with(|| Audience::empty(about));
+        audience.viewers += 1;
+        let (about, latest) = (Arc::clone(&audience.about), audience.latest.subscribe());
         self.arrived.notify_one();
         Some(Seat { viewers: Arc::clone(self), key, about, latest })
     }
 
     /// How many viewers there are at present.
     pub fn count(&self) -> usize {
-        self.rooms().viewers
+        self.audiences().viewers
     }
 
     /// Passes commits on to the viewers, until no more news will come.
@@ -164,7 +164,7 @@ impl Viewers {
         }
     }
 
-    /// Reads the given payments that are still watched, and passes each to its room; returns those that could
+    /// Reads the given payments that are still watched, and passes each to its audience; returns those that could
     /// not be read.
     async fn renew(&self, keys: Vec<Key>, reads: &dyn PaymentReads) -> Vec<Key> {
         let read = |key: Key| async move { (reads.payment(key.0, &key.1).await, key) };
@@ -175,8 +175,8 @@ impl Viewers {
             match payment {
                 Ok(payment) => {
                     let snapshot = payment.map(|payment| Arc::new(Snapshot::new(payment)));
-                    if let Some((room, snapshot)) = self.rooms().of.get(&key).zip(snapshot) {
-                        room.latest.send_replace(Some(snapshot));
+                    if let Some((audience, snapshot)) = self.audiences().of.get(&key).zip(snapshot) {
+                        audience.latest.send_replace(Some(snapshot));
                     }
                 }
                 Err(_) => unread.push(key),
@@ -186,31 +186,31 @@ impl Viewers {
     }
 
     fn is_watched(&self, key: &Key) -> bool {
-        self.rooms().of.contains_key(key)
+        self.audiences().of.contains_key(key)
     }
 
     fn watched(&self) -> Vec<Key> {
-        self.rooms().of.keys().cloned().collect()
+        self.audiences().of.keys().cloned().collect()
     }
 
     fn leave(&self, key: &Key) {
-        let mut rooms = self.rooms();
-        rooms.viewers = rooms.viewers.saturating_sub(1);
-        if let Some(room) = rooms.of.get_mut(key) {
-            room.viewers = room.viewers.saturating_sub(1);
-            if room.viewers == 0 {
-                rooms.of.remove(key);
+        let mut audiences = self.audiences();
+        audiences.viewers = audiences.viewers.saturating_sub(1);
+        if let Some(audience) = audiences.of.get_mut(key) {
+            audience.viewers = audience.viewers.saturating_sub(1);
+            if audience.viewers == 0 {
+                audiences.of.remove(key);
             }
         }
     }
 
-    fn rooms(&self) -> MutexGuard<'_, Rooms> {
+    fn audiences(&self) -> MutexGuard<'_, Audiences> {
         // Nothing panics while it is held, and if something did, the counts would still be right.
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+        self.audiences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Room {
+impl Audience {
     fn empty(about: &Arc<About>) -> Self {
         Self { about: Arc::clone(about), latest: watch::Sender::new(None), viewers: 0 }
     }

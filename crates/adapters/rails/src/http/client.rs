@@ -16,7 +16,7 @@ use quipu_signing::WebhookSecret;
 
 use super::{
     breaker::{Breaker, Passage, Turned},
-    places::{Line, CallPermit, Places},
+    places::{CallPermit, Line, Places},
 };
 
 /// How long connecting may take.

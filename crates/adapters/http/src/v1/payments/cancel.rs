@@ -4,11 +4,10 @@ use quipu_kernel::{Fields, Problems, unless_blank};
 use serde_json::Value;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
     pages::links::ShownPayment,
+    request::{Call, Outcome},
 };
 
 /// The most characters of a reason.

@@ -8,13 +8,11 @@ use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
 use quipu_signing::sha256_hex;
 
 use crate::{
-    body::{self, Intake},
-    call::{Call, Outcome, apart},
-    caller::{Caller, Signed},
-    error::ApiError,
+    answer::ApiError,
+    caller::{Caller, Signed, pressure},
     kept_answer::{self, WrittenRefusal},
     pages::links::{Created, with_page},
-    pressure,
+    request::{Call, Intake, Outcome, body, call::apart},
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {

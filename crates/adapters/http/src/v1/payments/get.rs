@@ -1,11 +1,10 @@
 //! Reading one payment.
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
     pages::links::ShownPayment,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {

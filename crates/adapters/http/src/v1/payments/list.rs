@@ -4,12 +4,10 @@ use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
 use quipu_payments::PaymentFilter;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
     pages::links::ShownPayment,
-    query::Query,
+    request::{Call, Outcome, Query},
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {

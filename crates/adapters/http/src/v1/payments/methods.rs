@@ -4,9 +4,9 @@ use quipu_payments::methods::{MethodFinding, MethodQuestion, available_methods, 
 use serde::Serialize;
 
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {

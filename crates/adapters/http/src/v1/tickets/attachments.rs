@@ -4,12 +4,10 @@ use quipu_tickets::{CommentId, StoredAttachment};
 
 use super::{existing_ticket, ticket_id};
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, ErrorCode, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
-    error_code::ErrorCode,
     files,
+    request::{Call, Outcome},
 };
 
 /// `GET …/tickets/{id}/attachments/{attachment_id}`

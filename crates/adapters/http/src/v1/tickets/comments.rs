@@ -5,9 +5,9 @@ use quipu_tickets::{CommentDraft, CommentRecord};
 
 use super::existing_ticket;
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn add(call: Call, caller: Caller) -> Outcome {

@@ -3,9 +3,9 @@
 use quipu_tickets::{TicketDraft, TicketRecord};
 
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {

@@ -4,10 +4,9 @@ use quipu_tickets::TicketRecord;
 
 use super::ticket_id;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {

@@ -5,11 +5,9 @@ use quipu_merchants::Period;
 use quipu_tickets::{SearchText, SummaryRecord, TicketFilter, TicketSort};
 
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
-    query::Query,
+    request::{Call, Outcome, Query},
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {

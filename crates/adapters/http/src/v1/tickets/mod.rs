@@ -10,7 +10,7 @@ pub(crate) mod upload_url;
 
 use quipu_tickets::TicketId;
 
-use crate::{call::Call, caller::Caller, error::ApiError};
+use crate::{answer::ApiError, caller::Caller, request::Call};
 
 /// The ticket that the path names; a malformed identifier counts as one that does not exist.
 fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {

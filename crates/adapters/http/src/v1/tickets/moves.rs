@@ -4,9 +4,9 @@ use quipu_tickets::{TicketRecord, parse_closing_comment};
 
 use super::existing_ticket;
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn close(call: Call, caller: Caller) -> Outcome {

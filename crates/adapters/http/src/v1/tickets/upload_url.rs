@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::existing_ticket;
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope, files,
+    files,
+    request::{Call, Outcome},
 };
 
 pub(crate) async fn issue(call: Call, caller: Caller) -> Outcome {

@@ -7,10 +7,9 @@ use serde_json::json;
 
 use super::{endpoint_of, id_of};
 use crate::{
-    call::{Call, Outcome},
+    answer::envelope,
     caller::Caller,
-    envelope,
-    query::Query,
+    request::{Call, Outcome, Query},
 };
 
 /// `POST /api/v1/webhooks`

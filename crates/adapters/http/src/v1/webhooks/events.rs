@@ -7,10 +7,9 @@ use serde_json::json;
 
 use super::endpoint_of;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
 };
 
 /// The most events that one retry may name.

@@ -6,7 +6,11 @@ pub(crate) mod test;
 
 use quipu_webhooks::{Endpoint, EndpointId};
 
-use crate::{call::Call, caller::Caller, error::ApiError, error_code::ErrorCode};
+use crate::{
+    answer::{ApiError, ErrorCode},
+    caller::Caller,
+    request::Call,
+};
 
 /// The refusal if there is no such endpoint, or it is another merchant's.
 pub(crate) fn not_found() -> ApiError {

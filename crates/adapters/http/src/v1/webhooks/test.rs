@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::endpoint_of;
 use crate::{
-    call::{Call, Outcome},
+    answer::{ApiError, envelope},
     caller::Caller,
-    envelope,
-    error::ApiError,
+    request::{Call, Outcome},
 };
 
 /// The attempt, and the event that it sent.
@@ -28,7 +27,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant()).into();
-    let turn = call.state.samples.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
+    let turn = call.state.test_events.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
     // The body and the turn may have been waited for, and the endpoint may be another one by now, or gone.
     let endpoint = endpoint_of(&call, &caller).await?;
     // In a task of its own, so that the attempt goes on when the client disconnects.
