@@ -3,6 +3,7 @@
 
 mod chance;
 mod clock;
+mod directory;
 mod history;
 mod rail;
 mod routes;
@@ -13,6 +14,7 @@ mod world;
 
 pub use chance::{Dice, Random};
 pub use clock::HandClock;
+pub use directory::{DirectoryRows, MemoryDirectory};
 pub use history::{Ports, run_history};
 pub use routes::FixedRoutes;
 pub use seeds::Seeds;

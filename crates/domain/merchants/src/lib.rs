@@ -8,7 +8,6 @@ mod credential;
 mod error;
 mod limit;
 mod listing;
-mod memory;
 mod merchant;
 mod mint;
 mod onboarding;
@@ -30,7 +29,6 @@ pub use credential::HmacCredential;
 pub use error::DirectoryError;
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
-pub use memory::{DirectoryRows, MemoryDirectory};
 pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
     ReturnUrls,

@@ -20,15 +20,16 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MemoryDirectory, MerchantStatus, NewApiKey,
-    NewMerchant, NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls,
-    Role, Scope, Scopes, Window,
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
+    NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls, Role, Scope,
+    Scopes, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, PageLinks, ProcessRailEvent,
     Rails, RefundPayment, ResolveReceipt, SimulateScheme,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
+use quipu_simulation::MemoryDirectory;
 use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};

@@ -11,15 +11,9 @@ use std::{
 
 use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 
-use crate::{
-    api_key::{ApiKeyRecord, KeyEnvelope},
-    audit::AuditRecord,
-    beneficiary::Beneficiary,
-    credential::HmacCredential,
-    error::DirectoryError,
-    merchant::{Merchant, MerchantChange},
-    operator::Operator,
-    route::Route,
+use quipu_merchants::{
+    ApiKeyRecord, AuditRecord, Beneficiary, DirectoryError, HmacCredential, KeyEnvelope, Merchant,
+    MerchantChange, Operator, Route,
 };
 
 /// The contents of a directory in memory.

@@ -6,16 +6,9 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, StoreError, Timestamp};
 
 use super::{MemoryDirectory, cut, revoke};
-use crate::{
-    api_key::{ApiKeyRecord, KeyEnvelope},
-    audit::AuditRecord,
-    credential::HmacCredential,
-    error::DirectoryError,
-    listing::MerchantFilter,
-    merchant::{ApiVersion, Merchant, MerchantChange},
-    operator::Operator,
-    ports::{CallerBook, Merchants},
-    route::Route,
+use quipu_merchants::{
+    ApiKeyRecord, ApiVersion, AuditRecord, CallerBook, DirectoryError, HmacCredential, KeyEnvelope, Merchant,
+    MerchantChange, MerchantFilter, Merchants, Operator, Route,
 };
 
 #[async_trait]

@@ -7,14 +7,9 @@ use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use serde_json::json;
 
 use super::{MemoryDirectory, cut, revoke};
-use crate::{
-    audit::AuditRecord,
-    beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary},
-    error::DirectoryError,
-    listing::{AuditFilter, Period},
-    operator::{Operator, Role},
-    ports::{RouteBook, Routing, Staff},
-    route::Route,
+use quipu_merchants::{
+    AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary, Operator, Period,
+    Role, Route, RouteBook, Routing, Staff,
 };
 
 #[async_trait]
