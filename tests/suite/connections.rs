@@ -123,3 +123,25 @@ async fn what_is_no_request_is_no_error_of_ours() {
     }
     assert_eq!(errors(&gateway).await, Vec::<String>::new());
 }
+
+/// A client that sends all of its body before it reads must not find its connection reset.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let body = vec![b'x'; 3_000_000];
+    let many = "X: y\r\n".repeat(200);
+    for (head, expected) in [
+        ("Host: x\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.1 400"),
+        (many.as_str(), "HTTP/1.1 431"),
+        ("Host: x\r\n", "HTTP/1.1 401"),
+    ] {
+        let mut stream = connect(&gateway, 1).await.expect("a connection");
+        let head = format!("POST /api/v1/payments HTTP/1.1\r\n{head}Content-Length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        stream.write_all(&body).await.expect("nothing resets it");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("the answer is whole");
+        assert!(answer.starts_with(expected), "{head:.80?}: {answer}");
+        assert!(answer.to_ascii_lowercase().contains("x-request-id"), "{answer}");
+    }
+}

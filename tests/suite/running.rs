@@ -1,13 +1,18 @@
 //! Starting, being watched, and stopping.
 
-use std::{os::unix::fs::PermissionsExt, process::Command, time::Instant};
+use std::{
+    os::unix::fs::PermissionsExt,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use quipu_tests::{CommandOutput, Database, Gateway, Setup, draft, eventually, on_both_databases};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
+    task::JoinSet,
 };
 
 on_both_databases!(
@@ -15,6 +20,7 @@ on_both_databases!(
     every_line_of_a_json_log_is_json_and_names_its_request,
     a_wrong_master_key_is_refused_before_anything_is_made,
     what_was_begun_before_a_stop_is_answered,
+    the_last_answer_of_a_kept_connection_says_so,
     the_metrics_tell_of_calls_commits_payouts_and_the_ledger,
     withdrawals_that_wait_too_long_are_measured,
     nobody_has_to_read_what_is_printed,
@@ -140,6 +146,47 @@ async fn what_was_begun_before_a_stop_is_answered(database: Database) {
     gateway.restart().await;
     assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1);
     gateway.check();
+}
+
+/// Or its client would send another request, and not know what has become of it.
+async fn the_last_answer_of_a_kept_connection_says_so(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let address = address_of(&gateway);
+    let mut clients = JoinSet::new();
+    for _ in 0..8 {
+        let address = address.clone();
+        clients.spawn(async move {
+            let mut stream = BufReader::new(TcpStream::connect(&address).await.expect("it listens"));
+            loop {
+                stream
+                    .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                    .await
+                    .expect("it is open still");
+                let head = head_of(&mut stream).await;
+                assert!(head.starts_with("http/1.1 200"), "{head}");
+                if head.contains("connection: close") {
+                    return;
+                }
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(gateway.terminate().await, Some(0));
+    clients.join_all().await;
+}
+
+/// The head of the next answer in lower case; its body is read too.
+async fn head_of(stream: &mut BufReader<TcpStream>) -> String {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        let read = stream.read_line(&mut head).await.expect("an answer");
+        assert!(read > 0, "no answer, and nothing told of the end: {head:?}");
+    }
+    let head = head.to_ascii_lowercase();
+    let length = head.split_once("content-length: ").and_then(|(_, rest)| rest.split_once("\r\n"));
+    let length: usize = length.and_then(|(length, _)| length.parse().ok()).expect("a length");
+    stream.read_exact(&mut vec![0; length]).await.expect("the body");
+    head
 }
 
 async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Database) {

@@ -238,6 +238,7 @@ async fn serve(
     let services = services(&foundation, use_cases, parts, Stop::on(workers.told_to_stop()));
     let edge = edge(settings, shares, &public_url, demo_page.as_deref());
     let patience = edge.shutdown_timeout;
+    let kept = listener.try_clone().context("the listener cannot be kept for the end")?;
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
@@ -246,7 +247,7 @@ async fn serve(
     let cut_off = Arc::new(AtomicBool::new(false));
     let is_cut_off = Arc::clone(&cut_off);
     workers.start(|stop| async move {
-        is_cut_off.store(serve_until(stop, serving, patience).await, Ordering::Relaxed);
+        is_cut_off.store(serve_until(stop, serving, kept, patience).await, Ordering::Relaxed);
     });
 
     let told_to_end = tokio::select! {

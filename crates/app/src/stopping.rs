@@ -1,8 +1,12 @@
 //! How the server of the interface ends.
 
-use std::time::Duration;
+use std::{
+    net::{Shutdown, TcpListener},
+    time::Duration,
+};
 
 use quipu_http::Server;
+use socket2::SockRef;
 use tokio::time::{Instant, sleep};
 
 use crate::stop_signal::StopSignal;
@@ -12,7 +16,14 @@ const HANDED_OVER: Duration = Duration::from_millis(100);
 
 /// Serves until the server fails or the stop is given, and then lets the calls in progress end. Returns whether some of
 /// them were cut off, because they were not over after `patience`.
-pub(crate) async fn serve_until(mut stop: StopSignal, mut serving: Server, patience: Duration) -> bool {
+///
+/// `listener` is the server's own, once more.
+pub(crate) async fn serve_until(
+    mut stop: StopSignal,
+    mut serving: Server,
+    listener: TcpListener,
+    patience: Duration,
+) -> bool {
     let handle = serving.handle();
     let mut is_cut_off = false;
     let ended = tokio::select! {
@@ -21,6 +32,11 @@ pub(crate) async fn serve_until(mut stop: StopSignal, mut serving: Server, patie
             let stopping = async {
                 // What is accepted and has not come to its thread would be dropped.
                 handle.pause().await;
+                // Whoever comes now is refused by the system and knows that nothing was begun. A listener that is only
+                // paused would let them connect, and reset them when it is closed.
+                if let Err(error) = SockRef::from(&listener).shutdown(Shutdown::Read) {
+                    tracing::debug!(%error, "new connections cannot be refused while the others end");
+                }
                 sleep(HANDED_OVER).await;
                 let begun = Instant::now();
                 handle.stop(true).await;

@@ -17,6 +17,11 @@ impl Stop {
         Self(None)
     }
 
+    /// Whether the signal is given.
+    pub fn is_given(&self) -> bool {
+        self.0.as_ref().is_some_and(|told| *told.borrow() || told.has_changed().is_err())
+    }
+
     /// Completes when the signal is given.
     pub async fn given(mut self) {
         match &mut self.0 {

@@ -1,5 +1,7 @@
 //! A socket with a time limit for each phase of its connection.
 
+mod farewell;
+
 use std::{
     io,
     pin::Pin,
@@ -33,8 +35,6 @@ const UNSENT: u32 = 128 * 1024;
 /// How many bytes are passed on at a time, so that the web server handles what it has before it takes more.
 /// Otherwise it buffers several times as much for each client that sends faster than its body is read.
 const AT_A_TIME: usize = 32 * 1024;
-/// How long bytes are still read and discarded after our side was closed.
-const LINGER: Duration = Duration::from_secs(1);
 /// By how much a deadline may be missed, so that the timer need not be set anew for each small change.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -322,12 +322,19 @@ impl AsyncWrite for Guarded {
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         this.judge(context)?;
+        if this.is_refusing() {
+            ready!(this.poll_farewell(context))?;
+            return Poll::Ready(Ok(bytes.len()));
+        }
         // An answer before any handler wanted the body makes `100 Continue` superfluous.
         if this.ahead.as_ref().is_some_and(|ahead| ahead.is_continue() && !this.conversation.wants_body()) {
             this.ahead = None;
         }
         ready!(this.poll_ahead(context))?;
         if let Some(taken) = this.take_over(bytes) {
+            if this.is_refusing() {
+                ready!(this.poll_farewell(context))?;
+            }
             return Poll::Ready(Ok(taken));
         }
         this.is_clean = false;
@@ -366,28 +373,8 @@ impl AsyncWrite for Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// Closes our side, and reads on for a moment: unread bytes would cause a reset, which may destroy the
-    /// last answer before the client has read it.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.lingers_until.is_none() {
-            ready!(this.poll_ahead(context))?;
-            ready!(Pin::new(&mut this.socket).poll_shutdown(context))?;
-            let until = Instant::now() + LINGER;
-            this.lingers_until = Some(until);
-            this.timer.as_mut().reset(until.into());
-        }
-        if this.timer.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Ok(()));
-        }
-        let mut thrown_away = [0; 16 * 1024];
-        loop {
-            let mut buffer = ReadBuf::new(&mut thrown_away);
-            match ready!(Pin::new(&mut this.socket).poll_read(context, &mut buffer)) {
-                Ok(()) if !buffer.filled().is_empty() => {}
-                _ => return Poll::Ready(Ok(())),
-            }
-        }
+        self.poll_farewell(context)
     }
 }
 

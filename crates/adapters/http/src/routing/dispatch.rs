@@ -101,6 +101,7 @@ pub(crate) async fn dispatch(
     if request.version() == Version::HTTP_10 && response.body().size() == BodySize::Stream {
         end_with_connection(response.head_mut());
     }
+    close_if_stopping(&mut response, &state);
     sending(response, turn, rest, room)
 }
 
@@ -109,6 +110,14 @@ pub(crate) async fn dispatch(
 fn end_with_connection(head: &mut ResponseHead) {
     head.no_chunking(true);
     head.set_connection_type(ConnectionType::Close);
+}
+
+/// Makes every answer the last of its connection once the process is to stop. A client that was not told would send
+/// its next request to a server that is gone, and not know whether it was begun (RFC 9112, section 9.6).
+fn close_if_stopping(response: &mut HttpResponse, state: &AppState) {
+    if state.services.stop.is_given() {
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
 }
 
 /// The trace span of one call. It names the route and not the path, which a caller may have filled with
@@ -180,7 +189,8 @@ async fn answer_unrouted(
     let arrival = Arrival { at: state.services.clock.now(), begun };
     let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let (response, _) = finish(&request_id, &request, &place, arrival, outcome);
+    let (mut response, _) = finish(&request_id, &request, &place, arrival, outcome);
+    close_if_stopping(&mut response, &state);
     sending(response, turn, rest, None)
 }
 
