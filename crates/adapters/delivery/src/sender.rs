@@ -150,7 +150,11 @@ impl Sender {
         at: Timestamp,
         received: &mut Received,
     ) -> Result<Response, SendProblem> {
-        let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
+        let response = match self.client.request(request.clone()).await {
+            Err(error) if is_declined(&error) => self.client.request(request).await,
+            first => first,
+        };
+        let response = response.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         received.head = Some(Begun { status, retry_after, excerpt: None });
         // No encoding was requested, and this client decodes none.
@@ -272,23 +276,40 @@ fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration>
     Some(until.duration_since(sent_at).unwrap_or_default())
 }
 
-/// The problem that an error of the client means for the merchant.
-fn problem_of(error: &legacy::Error) -> SendProblem {
+/// The first of an error's causes that is of this type.
+fn cause<T: Error + 'static>(error: &legacy::Error) -> Option<&T> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(this) = cause {
-        if let Some(problem) = this.downcast_ref::<ConnectProblem>() {
-            return match problem {
-                ConnectProblem::NotAllowed => SendProblem::AddressNotAllowed,
-                ConnectProblem::NotResolved => SendProblem::NotResolved,
-                ConnectProblem::Busy => SendProblem::NothingSent,
-                ConnectProblem::NotConnected => SendProblem::NotConnected,
-                ConnectProblem::TimedOut => SendProblem::TimedOut,
-            };
+        if let Some(found) = this.downcast_ref() {
+            return Some(found);
         }
         cause = this.source();
     }
-    // Our own connector checks, resolves and dials addresses; any other connection error is one of TLS.
-    if error.is_connect() { SendProblem::Tls } else { SendProblem::Broken }
+    None
+}
+
+/// Whether the receiver has said that it did not begin with the request, as a server does that closes a connection
+/// after so many of them (RFC 9113, section 8.7).
+fn is_declined(error: &legacy::Error) -> bool {
+    cause::<h2::Error>(error).is_some_and(|error| {
+        let is_closed =
+            error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR);
+        is_closed || error.reason() == Some(h2::Reason::REFUSED_STREAM)
+    })
+}
+
+/// The problem that an error of the client means for the merchant.
+fn problem_of(error: &legacy::Error) -> SendProblem {
+    match cause(error) {
+        Some(ConnectProblem::NotAllowed) => SendProblem::AddressNotAllowed,
+        Some(ConnectProblem::NotResolved) => SendProblem::NotResolved,
+        Some(ConnectProblem::Busy) => SendProblem::NothingSent,
+        Some(ConnectProblem::NotConnected) => SendProblem::NotConnected,
+        Some(ConnectProblem::TimedOut) => SendProblem::TimedOut,
+        // Our own connector checks, resolves and dials addresses; any other connection error is one of TLS.
+        None if error.is_connect() => SendProblem::Tls,
+        None => SendProblem::Broken,
+    }
 }
 
 #[cfg(test)]

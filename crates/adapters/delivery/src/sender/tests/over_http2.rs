@@ -99,6 +99,57 @@ async fn deliveries_to_a_receiver_that_offers_it_share_a_connection() {
 }
 
 #[tokio::test]
+async fn a_request_that_the_receiver_declines_is_sent_once_more() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&asked);
+    let (sender, url, _) = receiver(move |_, mut reply| {
+        let asked = counting.fetch_add(1, Ordering::Relaxed);
+        async move {
+            // The third delivery is declined twice.
+            if [0, 3, 4].contains(&asked) {
+                reply.send_reset(Reason::REFUSED_STREAM);
+                return Ok(());
+            }
+            reply.send_response(head(204), true).map(drop)
+        }
+    })
+    .await;
+    assert_eq!(send(&sender, &url).await.expect("an answer").status, 204);
+    assert_eq!(send(&sender, &url).await.expect("an answer").status, 204);
+    assert_eq!(problem(&send(&sender, &url).await), Some((SendProblem::Broken, None)));
+    assert_eq!(asked.load(Ordering::Relaxed), 5);
+}
+
+/// A receiver that closes its connection says which requests it has taken: here none.
+#[tokio::test]
+async fn what_a_closing_connection_did_not_take_is_sent_on_another() {
+    const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const GO_AWAY: [u8; 17] = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let connections = Arc::new(AtomicUsize::new(0));
+    let serve = move |mut connection: TlsStream<TcpStream>| {
+        let is_first = connections.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            if is_first {
+                let _ = connection.write_all(&SETTINGS).await;
+                let mut received = Vec::new();
+                while !received.ends_with(b"{\"id\":1}") && connection.read_buf(&mut received).await.is_ok() {
+                }
+                let _ = connection.write_all(&GO_AWAY).await;
+            }
+            let Ok(mut connection) = server::handshake(connection).await else { return };
+            while let Some(Ok((_, mut reply))) = connection.accept().await {
+                let _ = reply.send_response(head(204), true);
+            }
+        }
+    };
+    let (port, roots) = tls_receiver("shop.test", &[b"h2"], serve).await;
+    let resolver = Arc::new(Changing::always(Ipv4Addr::LOCALHOST.into()));
+    let sender = Sender::new(SenderSettings { roots, resolver, ..settings(true) }).expect("a sender");
+    let sent = send(&sender, &format!("https://shop.test:{port}/hook")).await;
+    assert_eq!(sent.expect("an answer").status, 204);
+}
+
+#[tokio::test]
 async fn an_endless_body_is_cut_off_and_the_connection_is_kept() {
     let written = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&written);
