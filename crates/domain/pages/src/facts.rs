@@ -123,6 +123,7 @@ impl Facts {
 pub(crate) const fn account_label(method: Method, currency: Currency) -> &'static str {
     match (method, currency) {
         (Method::Spei, _) => "field-clabe",
+        (Method::Crypto, _) => "field-address",
         (_, Currency::ARS) => "field-cbu",
         _ => "field-bank-account",
     }
@@ -145,8 +146,11 @@ fn grouped_bsb(bsb: &str) -> String {
     }
 }
 
-/// The last four characters behind a mask, or fewer of a short text.
+/// The last four characters behind a mask, or fewer of a short text; of an e-mail address its first one and its domain.
 fn masked(text: &str) -> String {
+    if let Some((name, domain)) = text.split_once('@') {
+        return format!("{}••••@{domain}", name.chars().take(1).collect::<String>());
+    }
     let length = text.chars().count();
     let kept = if length > 8 { 4 } else { length.min(8) / 4 };
     format!("••••\u{a0}{}", text.chars().skip(length - kept).collect::<String>())
@@ -168,5 +172,6 @@ mod tests {
         assert_eq!(masked("032180000118359719"), "••••\u{a0}9719");
         assert_eq!(masked("12345678"), "••••\u{a0}78");
         assert_eq!(masked("123"), "••••\u{a0}");
+        assert_eq!(masked("ana.perez@example.com"), "a••••@example.com");
     }
 }
