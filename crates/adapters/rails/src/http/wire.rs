@@ -7,7 +7,7 @@ use quipu_payments::{
     Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
     RedirectScheme, Submission, provider_reference,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::client::Reply;
@@ -88,8 +88,8 @@ struct PayoutAnswer {
     status: String,
     code: Option<String>,
     message: Option<String>,
-    #[serde(default, deserialize_with = "text_if_it_is_one")]
-    provider_reference: Option<String>,
+    #[serde(default)]
+    provider_reference: Value,
 }
 
 #[derive(Deserialize)]
@@ -97,16 +97,10 @@ struct StatusAnswer {
     status: String,
     amount: Option<i64>,
     currency: Option<Currency>,
-    #[serde(default, deserialize_with = "text_if_it_is_one")]
-    provider_reference: Option<String>,
+    #[serde(default)]
+    provider_reference: Value,
     code: Option<String>,
     message: Option<String>,
-}
-
-/// Nothing depends on this text, so another form of it spoils no answer.
-fn text_if_it_is_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let given = Value::deserialize(deserializer)?;
-    Ok(if let Value::String(text) = given { Some(text) } else { None })
 }
 
 /// Reads the answer to an instructions order; `None` if it could not be understood. The amount and currency
@@ -131,9 +125,9 @@ pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> O
 pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
     let answer: PayoutAnswer = definite(reply)?;
     match answer.status.as_str() {
-        "accepted" if reply.status.is_success() => Some(Submission::Accepted {
-            provider_reference: answer.provider_reference.as_deref().and_then(provider_reference),
-        }),
+        "accepted" if reply.status.is_success() => {
+            Some(Submission::Accepted { provider_reference: provider_reference(&answer.provider_reference) })
+        }
         "rejected" => Some(Submission::Rejected(rejection(answer.code, answer.message))),
         _ => None,
     }
@@ -150,7 +144,7 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
         "completed" => Some(RailStatus::Completed(Arrival {
             amount: Amount::new(answer.amount?).ok()?,
             currency: answer.currency?,
-            provider_reference: answer.provider_reference.as_deref().and_then(provider_reference),
+            provider_reference: provider_reference(&answer.provider_reference),
         })),
         "failed" => Some(RailStatus::Failed(Failure::reported(
             clipped(answer.code, Failure::MOST_IN_CODE),
@@ -326,9 +320,9 @@ mod tests {
         let accepted = json!({"status": "accepted", "provider_reference": 7});
         assert_eq!(
             submitted(&reply(200, &accepted)),
-            Some(Submission::Accepted { provider_reference: None })
+            Some(Submission::Accepted { provider_reference: Some("7".to_owned()) })
         );
-        for odd in [json!(7), json!({}), Value::Null] {
+        for odd in [json!(7.5), json!({}), Value::Null] {
             let completed =
                 json!({"status": "completed", "amount": 5, "currency": "MXN", "provider_reference": odd});
             assert!(matches!(standing(&reply(200, &completed)), Some(RailStatus::Completed(_))), "{odd}");

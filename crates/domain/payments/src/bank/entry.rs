@@ -10,7 +10,7 @@ use quipu_merchants::Direction;
 
 use crate::{
     details::kind::PaymentType,
-    rail::event::{RailEvent, RailEventKind, provider_reference},
+    rail::event::{RailEvent, RailEventKind, kept_reference},
 };
 
 /// Which way money moved on an account.
@@ -162,7 +162,7 @@ impl BankEntry {
             occurred_at: None,
             code: None,
             message: self.return_reason.clone(),
-            provider_reference: provider_reference(&self.reference),
+            provider_reference: kept_reference(&self.reference),
         }
     }
 }

@@ -101,7 +101,7 @@ impl RailEvent {
                 occurred_at,
                 code: code.map(str::to_owned),
                 message: message.map(str::to_owned),
-                provider_reference: body["provider_reference"].as_str().and_then(provider_reference),
+                provider_reference: provider_reference(&body["provider_reference"]),
             })
         };
         problems.admit(event())
@@ -115,9 +115,18 @@ impl RailEvent {
     }
 }
 
-/// A rail's own identifier as it is kept: printable characters only, at most 140. Nothing depends on it, so that one
-/// of another form is no reason to refuse what comes with it.
-pub fn provider_reference(text: &str) -> Option<String> {
+/// A rail's own identifier of a payment in JSON: a text, or a whole number, which counts as its digits. One of another
+/// form names nothing, and is no reason to refuse what comes with it.
+pub fn provider_reference(given: &Value) -> Option<String> {
+    match given {
+        Value::String(text) => kept_reference(text),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A rail's own identifier as it is kept: its first 140 printable characters. Payments are told apart by it.
+pub(crate) fn kept_reference(text: &str) -> Option<String> {
     let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_IN_PROVIDER_REFERENCE).collect();
     (!text.is_empty()).then_some(text)
 }
@@ -160,7 +169,9 @@ mod tests {
         };
         assert_eq!(named(json!("A-\u{7}1")), Some("A-1".to_owned()));
         assert_eq!(named(json!("x".repeat(200))), Some("x".repeat(140)));
-        for none in [json!(null), json!(""), json!(7), json!({})] {
+        assert_eq!(named(json!(7)), Some("7".to_owned()));
+        assert_eq!(named(json!(u64::MAX)), Some(u64::MAX.to_string()));
+        for none in [json!(null), json!(""), json!(7.5), json!({}), json!(true)] {
             assert_eq!(named(none.clone()), None, "{none}");
         }
     }
