@@ -122,7 +122,7 @@ impl Settings {
             log_format: from.take("log.format", values::log_format),
             log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
             otlp_url: from.take("tracing.otlp_url", values::web_url),
-            simulator_delay: from.take("simulator.delay", values::duration).unwrap_or(Duration::from_secs(2)),
+            simulator_delay: from.take("simulator.delay", values::pause).unwrap_or(Duration::from_secs(2)),
             redirectpay_cancel_after: from
                 .take("redirectpay.cancel_after", values::wait)
                 .unwrap_or(Duration::from_hours(24)),

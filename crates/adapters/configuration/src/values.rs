@@ -106,7 +106,7 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
         // A hundred years: far enough for every period, and no instant computed from it overflows.
         (millis <= 100 * 365 * 86_400_000).then(|| Duration::from_millis(millis))
     };
-    parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
+    parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d, of at most 36500d")
 }
 
 /// A duration for a deadline.
@@ -124,6 +124,12 @@ const FURTHEST: Duration = Duration::from_hours(366 * 24);
 pub(crate) fn period(text: &str) -> Result<Duration, Expected> {
     let expected = "a duration above 0, such as 300ms, 2s, 5m, 6h or 7d";
     duration(text).ok().filter(|period| !period.is_zero()).ok_or(expected)
+}
+
+/// A time to wait, if any.
+pub(crate) fn pause(text: &str) -> Result<Duration, Expected> {
+    let expected = "a duration of up to 366d, such as 2s";
+    duration(text).ok().filter(|pause| *pause <= FURTHEST).ok_or(expected)
 }
 
 /// The time until something is due.

@@ -45,9 +45,11 @@ impl Unanswered {
     }
 }
 
-/// Collects the identifiers of an answer. They are no secrets; its other members may be.
+/// Collects the identifiers of an answer, and the files that it names. They are no secrets; its other members may be.
 fn add_ids(members: &Map<String, Value>, ids: &mut Vec<String>) {
-    let is_id = |name: &str| name == "id" || name.ends_with("_id") || name.ends_with("Id");
+    let is_id = |name: &str| {
+        matches!(name, "id" | "file" | "restored") || name.ends_with("_id") || name.ends_with("Id")
+    };
     for (name, value) in members {
         match value {
             Value::String(id) if is_id(name) => ids.push(format!("{name} {id}")),

@@ -6,14 +6,15 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, PaymentId};
 use quipu_merchants::{Actor, Period};
 use quipu_tickets::{
-    AttachmentId, Category, EntryRecord, MoveDraft, Priority, QueueFilter, QueueRecord, ReplyDraft, Status,
-    StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice, parse_assignment,
+    AttachmentId, Category, EntryRecord, FileRefused, MoveDraft, Priority, QueueFilter, QueueRecord,
+    ReplyDraft, Status, StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice,
+    parse_assignment,
 };
 use serde_json::json;
 use tempfile::NamedTempFile;
@@ -183,7 +184,12 @@ async fn comments(foundation: &Foundation, id: &TicketId, part: &Part) -> Result
 /// Saves a file completely or not at all: it is written beside its name first, and replaces no other file.
 /// Only its owner may read it.
 async fn save(office: &TicketOffice, stored: &StoredAttachment, to: &Path) -> Result<()> {
-    let mut file = office.open_file(&stored.object).await?;
+    let mut file = office.open_file(&stored.object).await.map_err(|refused| match refused {
+        FileRefused::NotArrived => anyhow!(
+            "the file is not in attachments_url, though it was uploaded: does that name the folder or bucket of the server?"
+        ),
+        other => other.into(),
+    })?;
     let unwritten = || format!("{} cannot be written", to.display());
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut saved = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).with_context(unwritten)?;
@@ -191,6 +197,6 @@ async fn save(office: &TicketOffice, stored: &StoredAttachment, to: &Path) -> Re
         saved.write_all(&piece).with_context(unwritten)?;
     }
     saved.as_file().sync_all().with_context(unwritten)?;
-    saved.persist_noclobber(to).with_context(unwritten)?;
+    saved.persist_noclobber(to).map_err(|refused| refused.error).with_context(unwritten)?;
     answer::print(&stored.shown)
 }

@@ -46,13 +46,14 @@ pub(super) fn too_slow(clock: &dyn Clock, entropy: &dyn Entropy) -> Vec<u8> {
 fn last_answer(error: &ApiError, clock: &dyn Clock, entropy: &dyn Entropy) -> Vec<u8> {
     let body = error.to_answer(clock.now()).body;
     let status = error.code().http_status();
+    let request_id = format!("req_{}", base32(entropy, 20));
+    tracing::info!(request_id, status = status.as_u16(), "a request whose head could not be read");
     let head = format!(
         "HTTP/1.1 {} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\
-         cache-control: no-store\r\nx-request-id: req_{}\r\n\r\n",
+         cache-control: no-store\r\nx-request-id: {request_id}\r\n\r\n",
         status.as_u16(),
         status.canonical_reason().unwrap_or_default(),
         body.len(),
-        base32(entropy, 20),
     );
     [head, body].concat().into_bytes()
 }
