@@ -5,7 +5,7 @@ use clap::Args;
 use quipu_kernel::{Currency, Environment, MerchantId};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::Actor;
-use quipu_payments::{AdjustError, Adjustment, StaffCall};
+use quipu_payments::{Adjustment, DecideError, StaffCall};
 use serde_json::{Value, json};
 
 use super::{
@@ -55,7 +55,7 @@ async fn make(
     foundation: &Foundation,
     adjustment: &Adjustment,
     keyed: &KeyedDecision<'_>,
-) -> Result<Value, AdjustError> {
+) -> Result<Value, DecideError> {
     let (tenant, currency, amount) = (adjustment.tenant(), adjustment.currency(), adjustment.amount());
     let answer = json!({
         "merchant_id": tenant.merchant(),

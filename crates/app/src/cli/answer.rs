@@ -7,7 +7,7 @@ use anyhow::Result;
 use quipu_commit::IdempotencyKey;
 use quipu_kernel::StoreError;
 use quipu_merchants::DirectoryError;
-use quipu_payments::{AdjustError, DecideError};
+use quipu_payments::DecideError;
 use quipu_tickets::TicketError;
 use quipu_webhooks::EndpointError;
 use serde::Serialize;
@@ -90,10 +90,8 @@ pub(super) fn explained<T>(
 
 /// Whether the store could not tell if a decision was made.
 pub(super) fn is_unknown(error: &anyhow::Error) -> bool {
-    let of_store = error
-        .downcast_ref::<StoreError>()
-        .or_else(|| error.downcast_ref::<DecideError>()?.of_store())
-        .or_else(|| error.downcast_ref::<AdjustError>()?.of_store());
+    let of_store =
+        error.downcast_ref::<StoreError>().or_else(|| error.downcast_ref::<DecideError>()?.of_store());
     matches!(of_store, Some(StoreError::OutcomeUnknown(_)))
 }
 
@@ -119,7 +117,7 @@ macro_rules! change_error {
     )+ };
 }
 
-change_error!(AdjustError, DecideError, DirectoryError, EndpointError, TicketError);
+change_error!(DecideError, DirectoryError, EndpointError, TicketError);
 
 #[cfg(test)]
 mod tests {

@@ -146,36 +146,6 @@ impl From<CommitError> for CancelError {
     }
 }
 
-/// Why a balance was not adjusted.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum AdjustError {
-    /// Less money is available than the adjustment would take.
-    #[error("the available balance does not cover the adjustment")]
-    InsufficientBalance,
-    /// A balance would go beyond 2^53 − 1 minor units.
-    #[error("a balance would go beyond 2^53 - 1 minor units")]
-    OutOfRange,
-    /// An answer was kept under the key meanwhile; look it up.
-    #[error("the idempotency key has been used meanwhile")]
-    IdempotencyKeyUsed,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<CommitError> for AdjustError {
-    fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds)) => {
-                Self::InsufficientBalance
-            }
-            CommitError::Refused(Refusal::Posting(PostingError::OutOfRange)) => Self::OutOfRange,
-            CommitError::Refused(Refusal::IdempotencyKeyUsed) => Self::IdempotencyKeyUsed,
-            error => Self::Store(error.into()),
-        }
-    }
-}
-
 /// Why the due work on a payment was not done. It stays due.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SettleError {
@@ -238,7 +208,7 @@ pub enum NotAllowed {
     Receipt(#[from] NotResolved),
 }
 
-/// Why a person's decision about a payment was not carried out.
+/// Why a person's decision about a payment or a balance was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DecideError {
     /// There is no such payment.

@@ -39,9 +39,7 @@ pub use details::destination::{
 pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{PayIdType, Payout};
-pub use error::{
-    AdjustError, CancelError, CreateError, DecideError, NotAllowed, RailEventError, SettleError,
-};
+pub use error::{CancelError, CreateError, DecideError, NotAllowed, RailEventError, SettleError};
 pub use history::receipt::{NotResolved, ParkReason, Receipt, ReceiptStatus, Resolution, Resolved};
 pub use history::received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT};
 pub use history::timeline::{

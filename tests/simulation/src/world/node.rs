@@ -8,7 +8,7 @@ use quipu_kernel::{
 };
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    AdjustBalance, AdjustError, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
+    AdjustBalance, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
     CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision, Payment,
     ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
     RefusalForm, Resolution, ResolveReceipt, SettlePayment,
@@ -259,11 +259,11 @@ impl Node {
         let line = self.line("balance.adjust", format!("adjustment/{number}"));
         let known = (tenant, currency, units);
         match self.adjust.run(&adjustment, (line, Some(record))).await {
-            Ok(()) | Err(AdjustError::IdempotencyKeyUsed) => {
+            Ok(()) | Err(DecideError::IdempotencyKeyUsed) => {
                 self.around.book.open().adjusted.insert(number, known);
             }
-            Err(AdjustError::Store(StoreError::Failed(what))) => self.complain("adjust", &what),
-            Err(AdjustError::Store(error)) => {
+            Err(DecideError::Store(StoreError::Failed(what))) => self.complain("adjust", &what),
+            Err(DecideError::Store(error)) => {
                 if is_unknown(&error) {
                     self.around.book.open().adjusted_perhaps.insert(number, known);
                 }

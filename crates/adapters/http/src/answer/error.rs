@@ -7,9 +7,7 @@ use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
 use quipu_kernel::{Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
-use quipu_payments::{
-    AdjustError, AttemptError, CancelError, CreateError, DecideError, NotVerified, RailEventError,
-};
+use quipu_payments::{AttemptError, CancelError, CreateError, DecideError, NotVerified, RailEventError};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
 use quipu_webhooks::EndpointError;
@@ -233,18 +231,6 @@ impl From<AttemptError> for ApiError {
             AttemptError::Mismatch => ErrorCode::IdempotencyKeyMismatch,
             AttemptError::InUse => ErrorCode::IdempotencyKeyInUse,
             AttemptError::Store(error) => return error.clone().into(),
-        };
-        Self::refused(code, error.to_string())
-    }
-}
-
-impl From<AdjustError> for ApiError {
-    fn from(error: AdjustError) -> Self {
-        let code = match error {
-            AdjustError::Store(error) => return error.into(),
-            AdjustError::InsufficientBalance => ErrorCode::InsufficientBalance,
-            AdjustError::OutOfRange => ErrorCode::AmountOutOfRange,
-            AdjustError::IdempotencyKeyUsed => return AttemptError::InUse.into(),
         };
         Self::refused(code, error.to_string())
     }

@@ -2,11 +2,12 @@
 
 use quipu_kernel::{Environment, Tenant};
 use quipu_merchants::AuditRecord;
-use quipu_payments::{Adjustment, StaffCall};
+use quipu_payments::{Adjustment, DecideError, StaffCall, Undecided};
 use serde_json::{Value, json};
 
 use super::{existing_merchant, keyed_decision::KeyedDecision};
 use crate::{
+    answer::{ApiError, ErrorCode},
     caller::AuthenticatedOperator,
     request::{Call, Outcome},
 };
@@ -26,10 +27,19 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
             let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), actor);
             let data = shown(&call, &adjustment, &audit);
             let recorded = (audit, keyed.keeps(&data));
-            call.state.services.adjust.run(&adjustment, recorded).await?;
+            call.state.services.adjust.run(&adjustment, recorded).await.map_err(in_words_of_adjustment)?;
             Ok(data)
         })
         .await
+}
+
+/// The refusal of an adjustment, which names what the balance does not cover.
+fn in_words_of_adjustment(error: DecideError) -> Undecided<ApiError> {
+    if !matches!(error, DecideError::InsufficientBalance) {
+        return error.into();
+    }
+    let message = "the available balance does not cover the adjustment";
+    Undecided::Refused(ApiError::refused(ErrorCode::InsufficientBalance, message))
 }
 
 fn shown(call: &Call, adjustment: &Adjustment, audit: &AuditRecord) -> Value {

@@ -8,7 +8,7 @@ use quipu_ledger::Transaction;
 use serde_json::Value;
 
 use crate::{
-    error::AdjustError,
+    error::DecideError,
     staff::recorded::{MAX_REASON, Recorded},
 };
 
@@ -78,7 +78,7 @@ impl AdjustBalance {
 
     /// Carries `adjustment` out on the tenant's available balance. What is `recorded` of it is in the same
     /// commit.
-    pub async fn run(&self, adjustment: &Adjustment, recorded: Recorded) -> Result<(), AdjustError> {
+    pub async fn run(&self, adjustment: &Adjustment, recorded: Recorded) -> Result<(), DecideError> {
         let mut changes = Changes::new(adjustment.tenant, self.clock.now());
         changes.transactions.push(Transaction::adjustment(adjustment.currency, adjustment.amount));
         let (audit, answer) = recorded;

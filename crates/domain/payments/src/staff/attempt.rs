@@ -8,10 +8,7 @@ use quipu_commit::{
 use quipu_kernel::{MerchantId, PaymentId, Problems, StoreError, Tenant, Timestamp};
 
 use crate::{
-    create::keyed::Answered,
-    error::{AdjustError, DecideError},
-    payment::decision::ManualDecision,
-    ports::PaymentReads,
+    create::keyed::Answered, error::DecideError, payment::decision::ManualDecision, ports::PaymentReads,
 };
 
 /// What staff call for. A key of staff is bound to it, so that one key used for two payments makes two decisions.
@@ -101,16 +98,6 @@ impl<E: From<DecideError>> From<DecideError> for Undecided<E> {
             DecideError::PaymentNotFound | DecideError::ReceiptNotFound | DecideError::Store(_) => {
                 Self::Failed(error.into())
             }
-        }
-    }
-}
-
-impl<E: From<AdjustError>> From<AdjustError> for Undecided<E> {
-    fn from(error: AdjustError) -> Self {
-        match error {
-            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
-            AdjustError::InsufficientBalance | AdjustError::OutOfRange => Self::Refused(error.into()),
-            AdjustError::Store(_) => Self::Failed(error.into()),
         }
     }
 }

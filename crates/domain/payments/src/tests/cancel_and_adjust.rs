@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, deposit, minor, ready, withdrawal};
 use crate::{
-    AdjustBalance, AdjustError, Adjustment, CancelError, CancelPayment, Payment, Status, TransitionContext,
+    AdjustBalance, Adjustment, CancelError, CancelPayment, DecideError, Payment, Status, TransitionContext,
     Trigger,
 };
 
@@ -80,7 +80,7 @@ fn an_adjustment_is_never_of_zero() {
     assert_eq!(adjustment(0).expect_err("zero"), Problems::of("amount", text));
 }
 
-fn adjust(world: &World, units: i64) -> Result<(), AdjustError> {
+fn adjust(world: &World, units: i64) -> Result<(), DecideError> {
     let audit = AuditRecord {
         id: "a".to_owned(),
         at: START,
@@ -102,8 +102,8 @@ fn an_adjustment_moves_the_balance_and_is_audited() {
     adjust(&world, -200).expect("corrected");
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(300));
     assert!(world.store.rows().commits.iter().all(|changes| changes.audited));
-    assert!(matches!(adjust(&world, -301), Err(AdjustError::InsufficientBalance)));
-    assert!(matches!(adjust(&world, quipu_kernel::MAX_MINOR), Err(AdjustError::OutOfRange)));
+    assert!(matches!(adjust(&world, -301), Err(DecideError::InsufficientBalance)));
+    assert!(matches!(adjust(&world, quipu_kernel::MAX_MINOR), Err(DecideError::OutOfRange)));
     world.store.fails.store(true, Ordering::Relaxed);
-    assert!(matches!(adjust(&world, 1), Err(AdjustError::Store(_))));
+    assert!(matches!(adjust(&world, 1), Err(DecideError::Store(_))));
 }
