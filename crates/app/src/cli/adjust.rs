@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::Args;
 use quipu_kernel::{Currency, Environment, MerchantId};
 use quipu_ledger::LedgerReads;
-use quipu_merchants::Actor;
 use quipu_payments::{Adjustment, DecideError, StaffCall};
 use serde_json::{Value, json};
 
@@ -56,17 +55,15 @@ async fn make(
     adjustment: &Adjustment,
     keyed: &KeyedDecision<'_>,
 ) -> Result<Value, DecideError> {
-    let (tenant, currency, amount) = (adjustment.tenant(), adjustment.currency(), adjustment.amount());
+    let tenant = adjustment.tenant();
     let answer = json!({
         "merchant_id": tenant.merchant(),
         "environment": tenant.environment(),
-        "currency": currency,
-        "amount": amount,
+        "currency": adjustment.currency(),
+        "amount": adjustment.amount(),
         "idempotency_key": keyed.key.as_str(),
     });
-    let onboarding = foundation.onboarding();
-    let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), Actor::shell());
-    let recorded = (audit, Some(keyed.keeps(&answer)));
+    let recorded = (keyed.action.adjusted(adjustment), Some(keyed.keeps(&answer)));
     foundation.adjust().run(adjustment, recorded).await?;
     Ok(answer)
 }

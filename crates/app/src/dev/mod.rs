@@ -11,7 +11,7 @@ use quipu_merchants::{
     Actor, ApiVersion, CallerBook as _, HmacCredential, KeyEnvelope, MerchantStatus, NewApiKey, NewMerchant,
     NewOperator, RateLimits, ReturnUrls, Role, Scopes,
 };
-use quipu_payments::Adjustment;
+use quipu_payments::{Adjustment, StaffAction};
 use quipu_signing::{ApiKey, OperatorToken};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -155,8 +155,8 @@ async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Re
     });
     let adjustment = Adjustment::parse(tenant.merchant(), &order);
     let adjustment = adjustment.map_err(|problems| anyhow!(problems.into_messages().join("\n")))?;
-    let (amount, reason) = (adjustment.amount(), adjustment.reason());
-    let audit = foundation.onboarding().audit_of_adjustment(tenant, currency, amount, reason, actor());
+    let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
+    let audit = StaffAction { entropy, at, actor: actor() }.adjusted(&adjustment);
     Ok(foundation.adjust().run(&adjustment, (audit, None)).await?)
 }
 

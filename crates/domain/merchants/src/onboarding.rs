@@ -8,9 +8,7 @@ mod operators;
 
 use std::sync::Arc;
 
-use quipu_kernel::{
-    Clock, Currency, Entropy, Environment, IdSource, MerchantId, Minor, Secret, Tenant, Timestamp,
-};
+use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp};
 use serde_json::{Value, json};
 use uuid::Builder;
 
@@ -163,26 +161,6 @@ impl Onboarding {
             "iban_last_four": beneficiary.last_four(),
         });
         self.directory.add_beneficiary(beneficiary, audit.changing(Value::Null, after)).await
-    }
-
-    /// The line of the audit log about an adjustment of a balance; the adjustment itself is posted by the
-    /// payments crate.
-    pub fn audit_of_adjustment(
-        &self,
-        tenant: Tenant,
-        currency: Currency,
-        amount: Minor,
-        reason: &str,
-        actor: Actor,
-    ) -> AuditRecord {
-        let after = json!({
-            "environment": tenant.environment(),
-            "currency": currency,
-            "amount": amount,
-            "reason": reason,
-        });
-        let audit = self.audit(self.clock.now(), actor, "balance.adjust", Some(tenant.merchant()));
-        audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after)
     }
 
     /// A line of the audit log about a merchant, if it concerns one, for changes that other crates make too.

@@ -21,10 +21,7 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
     keyed
         .run(async || {
             let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
-            let (tenant, currency, amount) =
-                (adjustment.tenant(), adjustment.currency(), adjustment.amount());
-            let (onboarding, actor) = (&call.state.onboarding, keyed.action.actor.clone());
-            let audit = onboarding.audit_of_adjustment(tenant, currency, amount, adjustment.reason(), actor);
+            let audit = keyed.action.adjusted(&adjustment);
             let data = shown(&call, &adjustment, &audit);
             let recorded = (audit, keyed.keeps(&data));
             call.state.services.adjust.run(&adjustment, recorded).await.map_err(in_words_of_adjustment)?;

@@ -1,5 +1,6 @@
 //! What staff look at and decide.
 
+pub(crate) mod action;
 pub(crate) mod adjust;
 pub(crate) mod attempt;
 pub(crate) mod bank_export;
