@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use quipu_bankfiles::{Transfers, account_misfit, transfer_misfit, write_transfers};
 use quipu_configuration::Settings;
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, AuditRecord, Direction, Method, RouteBook, RouteKey};
+use quipu_merchants::{Actor, AuditRecord, Method, RouteBook};
 use quipu_payments::{BankExport, BankReads, Debtor, ExportRoute, Exported, Payment, Status, Transfer};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -196,15 +196,8 @@ fn misfit(payment: &Payment) -> Value {
 /// The account that pays, from the `instructions` of the route.
 async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> {
     let ExportRoute { tenant, currency, method, partner } = route;
-    let key = RouteKey {
-        environment: tenant.environment(),
-        currency: *currency,
-        method: *method,
-        direction: Direction::Withdrawal,
-        partner: *partner,
-    };
     let routes = foundation.store.routes(tenant.merchant()).await?;
-    let found = routes.iter().find(|route| route.key() == key).with_context(|| {
+    let found = routes.iter().find(|found| found.key() == route.key()).with_context(|| {
         let (merchant, environment) = (tenant.merchant(), tenant.environment().as_str());
         let partner = if *partner { ", partner" } else { "" };
         format!(

@@ -20,7 +20,7 @@ pub(crate) mod stored_events;
 pub(crate) mod view;
 
 use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_merchants::{Method, ReturnUrls, RouteKey};
 use quipu_webhooks::EventName;
 use serde::{Deserialize, Serialize};
 
@@ -265,6 +265,17 @@ impl Payment {
             method: self.terms.method,
             has_recipient: self.state.payout.is_some(),
             refundable: self.refundable(),
+        }
+    }
+
+    /// The key of its route: for a partner destination the partner route, and until a recipient is known the other.
+    pub fn route_key(&self) -> RouteKey {
+        RouteKey {
+            environment: self.terms.tenant.environment(),
+            currency: self.terms.currency,
+            method: self.terms.method,
+            direction: self.terms.kind.direction(),
+            partner: self.state.payout.as_ref().is_some_and(Payout::is_partner),
         }
     }
 

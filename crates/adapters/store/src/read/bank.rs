@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Timestamp};
-use quipu_merchants::{Direction, MANUAL_RAIL};
+use quipu_merchants::MANUAL_RAIL;
 use quipu_payments::{BankExport, BankReads, ExportRoute, ExportStretch, Payment, PaymentFilter, Status};
 
 use super::{classes, narrow::Range, slice::Slice};
@@ -28,10 +28,6 @@ fn export_of(row: ExportColumns) -> Result<(Tenant, BankExport), Fault> {
     let (currency, method) = (parsed("a currency", &currency)?, parsed("a method", &method)?);
     let created_at = Timestamp::from_millis(at);
     Ok((tenant, BankExport { export_id, currency, method, partner, created_at }))
-}
-
-fn is_partner(payment: &Payment) -> bool {
-    payment.state().payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
 }
 
 /// Searches the next open payments with the currency and method of a route.
@@ -60,8 +56,7 @@ async fn next_stretch(
     let in_files: HashSet<String> = load!(conn, String, in_files)?.into_iter().collect();
     let may_go = |payment: &Payment| {
         payment.terms().rail == MANUAL_RAIL
-            && payment.terms().kind.direction() == Direction::Withdrawal
-            && is_partner(payment) == route.partner
+            && payment.route_key() == route.key()
             && !in_files.contains(payment.id().as_str())
     };
     Ok(ExportStretch { payments: seen.into_iter().filter(may_go).collect(), last })

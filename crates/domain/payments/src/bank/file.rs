@@ -2,7 +2,7 @@
 
 use quipu_commit::Record;
 use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
-use quipu_merchants::Method;
+use quipu_merchants::{Direction, Method, RouteKey};
 
 use crate::payment::Payment;
 
@@ -17,6 +17,19 @@ pub struct ExportRoute {
     pub method: Method,
     /// Whether the withdrawals go to partner destinations.
     pub partner: bool,
+}
+
+impl ExportRoute {
+    /// The key by which the merchant's route is found.
+    pub const fn key(&self) -> RouteKey {
+        RouteKey {
+            environment: self.tenant.environment(),
+            currency: self.currency,
+            method: self.method,
+            direction: Direction::Withdrawal,
+            partner: self.partner,
+        }
+    }
 }
 
 /// The result of searching a limited number of payments.

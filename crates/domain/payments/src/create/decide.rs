@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_commit::Changes;
 use quipu_kernel::{
-    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
-    Problems, StoreError, Tenant, Timestamp,
+    Amount, Clock, CustomerId, Entropy, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource, Problems,
+    StoreError, Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey};
@@ -91,7 +91,7 @@ impl Decider {
         judge_webhook(draft.webhook.as_ref(), tenant.environment(), &mut problems);
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
         let routes = self.route_book.routes(tenant.merchant()).await?;
-        let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
+        let route = match choose_route(&routes, draft.route_key(tenant.environment())) {
             Ok(route) => route,
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
             Err(error) => return Err(error),
@@ -261,16 +261,6 @@ async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
         Capacity::Reserved(reserved) => Ok(reserved),
         Capacity::Busy => Err(CreateError::Store(StoreError::Overloaded)),
         Capacity::CircuitOpen => Err(CreateError::ProviderSilent),
-    }
-}
-
-fn route_key(draft: &Draft, environment: Environment) -> RouteKey {
-    RouteKey {
-        environment,
-        currency: draft.currency,
-        method: draft.method,
-        direction: draft.kind.direction(),
-        partner: draft.is_partner(),
     }
 }
 

@@ -3,12 +3,10 @@
 //! The caller is told all of them at once: those that the request itself shows, and those that the merchant's
 //! customers, routes and beneficiaries show for the parts that could be read.
 
-use quipu_kernel::{Environment, Problems, StoreError, Tenant};
-use quipu_merchants::RouteKey;
+use quipu_kernel::{Problems, StoreError, Tenant};
 
 use crate::{
     create::decide::{Decider, choose_route},
-    details::pairing::RequestedPairing,
     request::invalid::{InvalidDraft, judge_webhook, refuse_unknown_customer},
 };
 
@@ -27,7 +25,7 @@ impl Decider {
             refuse_unknown_customer(&mut problems);
         }
         // Whatever else is wrong with the way that the money is to go has been said.
-        let (Some(mut payout), Some(key)) = (payout, route_key(pairing, tenant.environment())) else {
+        let (Some(mut payout), Some(key)) = (payout, pairing.route_key(tenant.environment())) else {
             return Ok(problems);
         };
         let routes = self.route_book.routes(tenant.merchant()).await?;
@@ -37,15 +35,4 @@ impl Decider {
         }
         Ok(problems)
     }
-}
-
-fn route_key(pairing: RequestedPairing, environment: Environment) -> Option<RouteKey> {
-    let RequestedPairing { kind, method, currency, partner } = pairing;
-    Some(RouteKey {
-        environment,
-        currency: currency?,
-        method: method?,
-        direction: kind?.direction(),
-        partner,
-    })
 }

@@ -1,7 +1,7 @@
 //! The methods that a merchant may use, and the check whether a payment by one could be created.
 
 use quipu_kernel::{Amount, Currency, Environment, Fields, OutOfRange, Problems, StoreError, Tenant};
-use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey};
+use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey, unpaired};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -170,17 +170,9 @@ impl Asked {
     /// Whether it is a payout to a partner: a bank transfer in a currency that has no other bank transfers is
     /// one, even if the question names no destination.
     fn means_partner(self) -> bool {
-        let pairing = RequestedPairing {
-            kind: None,
-            method: Some(self.method),
-            currency: Some(self.currency),
-            partner: false,
-        };
-        let mut without = Problems::new();
-        pairing.judge(&mut without);
         self.method == Method::BankTransfer
             && self.kind.direction() == Direction::Withdrawal
-            && !without.is_empty()
+            && !unpaired(self.method, Some(self.currency), Some(Direction::Withdrawal), false).is_empty()
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use quipu_commit::{Changes, Commit, CommitError, Decided, act};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, StoreError, Tenant, Timestamp};
-use quipu_merchants::{Direction, Route, RouteBook, RouteKey};
+use quipu_merchants::{Route, RouteBook};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -49,7 +49,7 @@ impl From<CommitError> for FillError {
 
 /// The members that the recipient of this payment has to enter; empty if its route is gone.
 pub fn recipient_members(payment: &Payment, routes: &[Route]) -> Vec<String> {
-    choose_route(routes, key_of(payment)).map(members_of).unwrap_or_default()
+    choose_route(routes, payment.route_key()).map(members_of).unwrap_or_default()
 }
 
 fn members_of(route: &Route) -> Vec<String> {
@@ -60,17 +60,6 @@ fn members_of(route: &Route) -> Vec<String> {
     // People begin with their name, wherever a route lists it.
     members.sort_by_key(|member| member != "recipient_name");
     members
-}
-
-fn key_of(payment: &Payment) -> RouteKey {
-    let terms = payment.terms();
-    RouteKey {
-        environment: terms.tenant.environment(),
-        currency: terms.currency,
-        method: terms.method,
-        direction: Direction::Withdrawal,
-        partner: false,
-    }
 }
 
 /// The use case that takes the recipient of a hosted withdrawal, once. Afterwards the withdrawal is like any
@@ -112,7 +101,8 @@ impl FillRecipient {
             if !payment.waits_for_recipient() || payment.terms().expires_at.is_some_and(|end| end <= now) {
                 return Err(FillError::NotAwaited);
             }
-            let route = choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
+            let route =
+                choose_route(&routes, payment.route_key()).map_err(|_| FillError::MethodNotAvailable)?;
             let payout = self::read(entered, route).map_err(FillError::Invalid)?;
             Ok(Decided::change(self.filled(payment, payout, route, now)?, ()))
         })
@@ -164,7 +154,7 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
 #[cfg(test)]
 mod tests {
     use quipu_kernel::{Currency, Environment};
-    use quipu_merchants::Method;
+    use quipu_merchants::{Direction, Method, RouteKey};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Which method goes with which currency and type, independently of a merchant's routes.
 
-use quipu_kernel::{Currency, Fields, Problems};
-use quipu_merchants::{Method, Unpaired, unpaired};
+use quipu_kernel::{Currency, Environment, Fields, Problems};
+use quipu_merchants::{Method, RouteKey, Unpaired, unpaired};
 
 use crate::details::kind::PaymentType;
 
@@ -16,6 +16,13 @@ pub(crate) struct RequestedPairing {
 }
 
 impl RequestedPairing {
+    /// The key of the route for such a payment, if method, currency and type could be read.
+    pub(crate) fn route_key(self, environment: Environment) -> Option<RouteKey> {
+        let Self { kind, method, currency, partner } = self;
+        let (currency, method, direction) = (currency?, method?, kind?.direction());
+        Some(RouteKey { environment, currency, method, direction, partner })
+    }
+
     /// Notes combinations of method, currency and type that are not allowed for any merchant.
     pub(crate) fn judge(self, problems: &mut Problems) {
         let Some(method) = self.method else { return };

@@ -244,6 +244,11 @@ impl Payout {
         }
     }
 
+    /// Whether it goes to a partner destination.
+    pub(crate) const fn is_partner(&self) -> bool {
+        self.partner_destination.is_some()
+    }
+
     fn has(&self, name: &str) -> bool {
         match name {
             "recipient_name" => self.recipient_name.is_some(),
@@ -254,7 +259,7 @@ impl Payout {
             "payid" => self.payid.is_some(),
             "payid_type" => self.payid_type.is_some(),
             "bsb" => self.bsb.is_some(),
-            PARTNER => self.partner_destination.is_some(),
+            PARTNER => self.is_partner(),
             _ => false,
         }
     }

@@ -3,8 +3,8 @@
 //! [`Draft::parse`] checks everything that the request alone can show. What depends on the merchant (its
 //! routes, its customers and beneficiaries, its environment) is checked where the payment is made.
 
-use quipu_kernel::{Amount, Currency, Fields, Problems};
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_kernel::{Amount, Currency, Environment, Fields, Problems};
+use quipu_merchants::{Method, ReturnUrls, RouteKey};
 use quipu_webhooks::{EventName, TargetUrl};
 use serde_json::Value;
 
@@ -88,9 +88,15 @@ impl Draft {
         whole().ok_or_else(InvalidDraft::default)
     }
 
-    /// Whether the payout goes to a partner destination.
-    pub(crate) fn is_partner(&self) -> bool {
-        self.payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
+    /// The key of the route for the payment.
+    pub(crate) fn route_key(&self, environment: Environment) -> RouteKey {
+        RouteKey {
+            environment,
+            currency: self.currency,
+            method: self.method,
+            direction: self.kind.direction(),
+            partner: self.payout.as_ref().is_some_and(Payout::is_partner),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, Decided, act};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
-use quipu_merchants::{Route, RouteBook, RouteKey};
+use quipu_merchants::{Route, RouteBook};
 
 use crate::{
     error::{DecideError, NotAllowed},
@@ -73,15 +73,8 @@ impl ResolveReceipt {
             None => None,
         };
         let Some(payment) = payment else { return Ok((receipt, None)) };
-        let terms = payment.terms();
-        let key = RouteKey {
-            environment: terms.tenant.environment(),
-            currency: terms.currency,
-            method: terms.method,
-            direction: terms.kind.direction(),
-            partner: false,
-        };
-        let routes = self.route_book.routes(terms.tenant.merchant()).await?;
+        let key = payment.route_key();
+        let routes = self.route_book.routes(payment.terms().tenant.merchant()).await?;
         let route = routes.iter().find(|route| route.key() == key).cloned();
         Ok((receipt, Some(Payable { payment, route })))
     }
