@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use quipu_bankfiles::read_statement;
 use quipu_commit::{Changes, Commit as _};
 use quipu_merchants::{Actor, AuditRecord, MANUAL_RAIL};
-use quipu_payments::{BankEntry, CrossTenantReads, MovementNames, RailEventOutcome, UNKNOWN_TENANT};
+use quipu_payments::{BankEntry, CrossTenantReads, MovementNames, RailEventOutcome, filed_under};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -103,7 +103,7 @@ async fn note(foundation: &Foundation, file: &Path, action: &str, after: Value) 
     let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
     let line = AuditRecord::new(entropy, at, Actor::shell(), action, None);
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let mut changes = Changes::new(UNKNOWN_TENANT, at);
+    let mut changes = Changes::new(filed_under(None), at);
     changes.add(line.about(format!("bank_statement/{name}")).changing(Value::Null, after));
     let noted = foundation.store.commit(changes).await.map(drop);
     noted.with_context(|| format!("the audit log does not tell of {action}"))

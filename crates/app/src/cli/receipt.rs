@@ -6,9 +6,7 @@ use anyhow::{Context, Result};
 use clap::Subcommand;
 use quipu_configuration::Settings;
 use quipu_kernel::{MerchantId, PaymentId};
-use quipu_payments::{
-    CrossTenantReads, ReceiptFilter, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt,
-};
+use quipu_payments::{CrossTenantReads, ReceiptFilter, Resolution, StaffCall, filed_under, operator_receipt};
 
 use super::{
     keyed_decision::{Key, KeyedDecision},
@@ -70,7 +68,7 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     let receipt =
         foundation.store.receipt(id).await?.with_context(|| format!("no receipt has the identifier {id}"))?;
     let words = format!("receipt resolve {id} {}", action.as_str());
-    let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
+    let tenant = filed_under(receipt.tenant);
     let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Resolve(id), key, &words)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {

@@ -41,7 +41,7 @@ pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{PayIdType, Payout};
 pub use error::{CancelError, CreateError, DecideError, NotAllowed, RailEventError, SettleError};
 pub use history::receipt::{NotResolved, ParkReason, Receipt, ReceiptStatus, Resolution, Resolved};
-pub use history::received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT};
+pub use history::received::{RailEventOutcome, ReceivedEvent, filed_under, named_by};
 pub use history::timeline::{
     AuditLine, CallbackLine, DeliveryLine, EntryLine, EventLine, StatusLine, Timeline,
 };

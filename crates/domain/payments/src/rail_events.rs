@@ -22,7 +22,7 @@ use crate::{
     error::RailEventError,
     history::{
         receipt::{ParkReason, Receipt},
-        received::{RailEventOutcome, ReceivedEvent, UNKNOWN_TENANT},
+        received::{RailEventOutcome, ReceivedEvent, filed_under},
     },
     payment::{
         Due, Failure, Payment,
@@ -322,8 +322,8 @@ impl ProcessRailEvent {
 
 /// Changes that leave the payment as it is, if the event names one.
 fn untouched(source: Source, payment: Option<Payment>, at: Timestamp) -> Changes {
-    let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
-    let mut changes = Changes::new(tenant, at);
+    let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
+    let mut changes = Changes::new(filed_under(tenant), at);
     match payment {
         // The money of this payment. The next entry is further money, even if it comes at the same time.
         Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),

@@ -1,7 +1,7 @@
 //! Parked receipts.
 
 use quipu_kernel::{Fields, PaymentId, Problems};
-use quipu_payments::{ReceiptFilter, ReceiptStatus, Resolution, StaffCall, UNKNOWN_TENANT, operator_receipt};
+use quipu_payments::{ReceiptFilter, ReceiptStatus, Resolution, StaffCall, filed_under, operator_receipt};
 use serde_json::Value;
 
 use super::keyed_decision::KeyedDecision;
@@ -35,7 +35,7 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
     let receipt = call.state.services.all_payments.receipt(call.segment("receipt_id")).await?;
     let missing = || ApiError::refused(ErrorCode::ReceiptNotFound, "there is no such receipt");
     let receipt = receipt.ok_or_else(missing)?;
-    let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
+    let tenant = filed_under(receipt.tenant);
     let what = StaffCall::Resolve(&receipt.receipt_id);
     let keyed = KeyedDecision::of(&call, &staff, tenant, what).await?;
     keyed

@@ -2,7 +2,7 @@
 
 use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
 use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
-use quipu_payments::{Receipt, ReceiptFilter, Resolved, UNKNOWN_TENANT};
+use quipu_payments::{Receipt, ReceiptFilter, Resolved, named_by};
 
 use crate::{
     connection::{Connection, first, load},
@@ -45,7 +45,7 @@ impl ReceiptRow {
         };
         Ok(Receipt {
             receipt_id: self.id,
-            tenant: (tenant.merchant() != UNKNOWN_TENANT.merchant()).then_some(tenant),
+            tenant: named_by(tenant),
             payment_id: self.payment_id.map(|id| parsed("a payment", &id)).transpose()?,
             rail: self.rail,
             event_id: self.event_id,

@@ -8,8 +8,21 @@ use crate::{
     rail::event::RailEvent,
 };
 
-/// The tenant of events that name no payment; no real merchant has its number.
-pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
+/// The tenant of what names no payment; no real merchant has its number.
+const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
+
+/// The tenant under which something is stored that names `tenant`, or none.
+pub const fn filed_under(tenant: Option<Tenant>) -> Tenant {
+    match tenant {
+        Some(tenant) => tenant,
+        None => UNKNOWN_TENANT,
+    }
+}
+
+/// The tenant that is named by something stored under `tenant`; the reverse of [`filed_under`].
+pub fn named_by(tenant: Tenant) -> Option<Tenant> {
+    Some(tenant).filter(|tenant| tenant.merchant() != UNKNOWN_TENANT.merchant())
+}
 
 /// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

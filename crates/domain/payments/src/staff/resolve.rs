@@ -10,7 +10,7 @@ use crate::{
     error::{DecideError, NotAllowed},
     history::{
         receipt::{NotResolved, Receipt, Resolution, Resolved},
-        received::UNKNOWN_TENANT,
+        received::filed_under,
     },
     payment::{Payment, apply::TransitionContext},
     ports::CrossTenantReads,
@@ -53,7 +53,7 @@ impl ResolveReceipt {
                 Resolution::Ignore if receipt.resolved.is_some() => {
                     return Err(NotAllowed::from(NotResolved::AlreadyResolved).into());
                 }
-                Resolution::Ignore => Changes::new(receipt.tenant.unwrap_or(UNKNOWN_TENANT), at),
+                Resolution::Ignore => Changes::new(filed_under(receipt.tenant), at),
             };
             let after = Receipt { resolved: Some(Resolved { how: resolution, at }), ..receipt.clone() };
             let (audit, answer) = record(&receipt, &after);
