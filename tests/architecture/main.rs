@@ -14,15 +14,15 @@ use serde_json::Value;
 /// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries
 /// that compute but do no input or output.
 const DOMAIN: &[(&str, &[&str])] = &[
-    // url judges what merchants give as addresses in the web.
-    ("quipu-kernel", &["url"]),
+    // url judges what merchants give as addresses in the web. uuid only writes and reads text; the random bytes come
+    // from the Entropy port.
+    ("quipu-kernel", &["url", "uuid"]),
     // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
-    // uuid only writes bytes as text here; they come from the Entropy port.
-    ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
+    ("quipu-merchants", &["quipu-kernel", "async-trait"]),
     // quipu-signing has the one hash function, over which entries and the audit log are chained.
     ("quipu-ledger", &["quipu-kernel", "quipu-signing", "async-trait"]),
-    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "uuid"]),
+    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait"]),
     ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (
         "quipu-payments",
@@ -53,11 +53,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "unic-langid",
         ],
     ),
-    // uuid only writes and reads text here; the random bytes come from the Entropy port.
-    (
-        "quipu-tickets",
-        &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "quipu-commit", "async-trait", "uuid"],
-    ),
+    ("quipu-tickets", &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "quipu-commit", "async-trait"]),
 ];
 
 /// What every domain crate may use.

@@ -43,6 +43,18 @@ numeric_id! {
 /// The last instant, in Unix milliseconds, that has 13 digits.
 const LAST_MILLIS: i64 = 9_999_999_999_999;
 
+/// What all identifiers of this form and instant begin with. Instants that 13 digits cannot express (before 1970,
+/// after 2286) count as the nearest one that they can, so that texts compare as instants do.
+fn lower_bound(prefix: &str, at: Timestamp) -> String {
+    format!("{prefix}_{:013}_", at.millis().clamp(0, LAST_MILLIS))
+}
+
+/// A new identifier of a thing made at `at`: `<prefix>_<13 digits of Unix milliseconds>_<length base-32 characters>`,
+/// in the order of time.
+pub fn timed_id(prefix: &str, at: Timestamp, entropy: &dyn Entropy, length: usize) -> String {
+    lower_bound(prefix, at) + &base32(entropy, length)
+}
+
 /// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
 /// random to be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -52,7 +64,7 @@ impl PaymentId {
     /// The identifier of a payment made at `at`, its suffix the lower 60 bits of a number.
     fn new(at: Timestamp, suffix: u64) -> Self {
         let fives = (0..12).rev().map(|five| (suffix >> (5 * five)).to_le_bytes()[0]);
-        Self(format!("pay_{:013}_{}", at.millis(), fives.map(base32_digit).collect::<String>()))
+        Self(Self::lower_bound(at) + &fives.map(base32_digit).collect::<String>())
     }
 
     /// The identifier as text.
@@ -66,11 +78,9 @@ impl PaymentId {
         Timestamp::from_millis(digits.unwrap_or_default())
     }
 
-    /// The smallest possible identifier of a payment made at `at`: the start of a range over time. Instants
-    /// that 13 digits cannot express (before 1970, after 2286) count as the nearest one that they can, so
-    /// that texts compare as instants do.
+    /// The smallest possible identifier of a payment made at `at`: the start of a range over time.
     pub fn lower_bound(at: Timestamp) -> String {
-        format!("pay_{:013}_", at.millis().clamp(0, LAST_MILLIS))
+        lower_bound("pay", at)
     }
 }
 
@@ -129,7 +139,7 @@ pub struct EventId(String);
 impl EventId {
     /// A new identifier for an event of `at`.
     pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
-        Self(format!("evt_{:013}_{}", at.millis(), base32(entropy, 16)))
+        Self(timed_id("evt", at, entropy, 16))
     }
 
     /// A new identifier for the event of step number `step`. A later step of the same millisecond sorts
@@ -137,7 +147,7 @@ impl EventId {
     pub fn of_step(at: Timestamp, step: i32, entropy: &dyn Entropy) -> Self {
         let step = step.clamp(0, LAST_STEP);
         let [low, high] = [step, step >> 5].map(|five| base32_digit(five.to_le_bytes()[0]));
-        Self(format!("evt_{:013}_{high}{low}{}", at.millis(), base32(entropy, 14)))
+        Self(format!("{}{high}{low}{}", Self::lower_bound(at), base32(entropy, 14)))
     }
 
     /// An identifier that was read from a store.
@@ -147,7 +157,7 @@ impl EventId {
 
     /// The smallest possible identifier of an event of `at`: the start of a range over time.
     pub fn lower_bound(at: Timestamp) -> String {
-        format!("evt_{:013}_", at.millis().clamp(0, LAST_MILLIS))
+        lower_bound("evt", at)
     }
 
     /// The identifier as text.

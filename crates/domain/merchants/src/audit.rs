@@ -1,9 +1,8 @@
 //! The audit log: who changed what.
 
-use quipu_kernel::{Entropy, MerchantId, Timestamp};
+use quipu_kernel::{Entropy, MerchantId, Timestamp, uuid_v7};
 use serde::Serialize;
 use serde_json::Value;
-use uuid::Builder;
 
 use crate::credential::HmacCredential;
 
@@ -54,11 +53,8 @@ impl AuditRecord {
         action: &str,
         merchant: Option<MerchantId>,
     ) -> Self {
-        let mut random = [0; 10];
-        entropy.fill(&mut random);
-        let millis = u64::try_from(at.millis()).unwrap_or(0);
         Self {
-            id: Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string(),
+            id: uuid_v7(at, entropy),
             at,
             actor,
             action: action.to_owned(),

@@ -8,9 +8,8 @@ mod operators;
 
 use std::sync::Arc;
 
-use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp};
+use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp, uuid_v4};
 use serde_json::{Value, json};
-use uuid::Builder;
 
 use crate::{
     audit::{Actor, AuditRecord},
@@ -186,9 +185,7 @@ impl Onboarding {
     }
 
     fn uuid(&self) -> String {
-        let mut random = [0; 16];
-        self.entropy.fill(&mut random);
-        Builder::from_random_bytes(random).into_uuid().to_string()
+        uuid_v4(self.entropy.as_ref())
     }
 }
 

@@ -13,7 +13,7 @@ mod incoming;
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, Decided, Holder, Index, Name, NameChange, Refusal, act_on};
-use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Timestamp, base32};
+use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Timestamp, timed_id};
 use quipu_merchants::SIMULATOR_RAIL;
 
 use self::incoming::{Effect, Found, Incoming, Source};
@@ -268,7 +268,7 @@ impl ProcessRailEvent {
             Effect::Known(payment) => (untouched(source, Some(payment), at), RailEventOutcome::Known),
         };
         if source != Source::Answer || outcome != RailEventOutcome::Applied {
-            let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
+            let id = timed_id("hrd", at, &*self.entropy, 16);
             let (rail, event, outcome) = (rail.to_owned(), event.clone(), outcome.as_str());
             store(&mut changes, ReceivedEvent { id, rail, event, payment_id, outcome, at });
         }
@@ -304,7 +304,7 @@ impl ProcessRailEvent {
     ) -> Receipt {
         let Incoming { rail, event, .. } = incoming;
         Receipt {
-            receipt_id: format!("rcp_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
+            receipt_id: timed_id("rcp", at, &*self.entropy, 16),
             tenant: payment.map(|payment| payment.terms().tenant),
             payment_id: payment.map(|payment| payment.id().clone()),
             rail: rail.to_owned(),

@@ -2,9 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-use quipu_kernel::{Entropy, Timestamp, Unrecognised};
+use quipu_kernel::{Entropy, Timestamp, Unrecognised, read_uuid, uuid_v7};
 use serde::Serialize;
-use uuid::{Builder, Uuid};
 
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $expected:literal) => {
@@ -16,10 +15,7 @@ macro_rules! uuid_id {
             /// A new identifier for a thing made at `at`: a UUID of version 7 (RFC 9562), which sorts by
             /// time.
             pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
-                let mut random = [0; 10];
-                entropy.fill(&mut random);
-                let millis = u64::try_from(at.millis()).unwrap_or(0);
-                Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+                Self(uuid_v7(at, entropy))
             }
 
             /// The identifier as text: 36 characters in lower case.
@@ -33,8 +29,7 @@ macro_rules! uuid_id {
 
             /// Reads the form with hyphens, in upper or lower case.
             fn from_str(text: &str) -> Result<Self, Unrecognised> {
-                let uuid = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
-                uuid.map(|uuid| Self(uuid.to_string())).ok_or(Unrecognised { expected: $expected })
+                read_uuid(text).map(Self).ok_or(Unrecognised { expected: $expected })
             }
         }
 

@@ -2,9 +2,8 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised, wire_names};
+use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised, read_uuid, uuid_v7, wire_names};
 use serde::Serialize;
-use uuid::{Builder, Uuid};
 
 use crate::{draft::EndpointPatch, error::EndpointError, name::EventName, target::TargetUrl};
 
@@ -15,10 +14,7 @@ pub struct EndpointId(String);
 impl EndpointId {
     /// A new one (UUID v7, so that later endpoints sort after earlier ones).
     pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
-        let mut random = [0; 10];
-        entropy.fill(&mut random);
-        let millis = u64::try_from(at.millis()).unwrap_or(0);
-        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+        Self(uuid_v7(at, entropy))
     }
 
     /// An identifier that was read from a store.
@@ -36,8 +32,7 @@ impl FromStr for EndpointId {
     type Err = Unrecognised;
 
     fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let hyphenated = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
-        hyphenated.map(|id| Self(id.to_string())).ok_or(Unrecognised { expected: "a UUID" })
+        read_uuid(text).map(Self).ok_or(Unrecognised { expected: "a UUID" })
     }
 }
 

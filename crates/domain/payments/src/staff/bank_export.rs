@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_commit::{
     Changes, Commit, Decided, Holder, Index, Name, NameChange, Refusal, act_again_if_overtaken,
 };
-use quipu_kernel::{Clock, Entropy, StoreError, base32};
+use quipu_kernel::{Clock, Entropy, StoreError, timed_id};
 use quipu_merchants::AuditRecord;
 
 use crate::{
@@ -64,7 +64,7 @@ impl ExportPayouts {
             }
             let at = self.clock.now();
             let export = BankExport {
-                export_id: format!("exp_{:013}_{}", at.millis(), base32(&*self.entropy, 12)),
+                export_id: timed_id("exp", at, &*self.entropy, 12),
                 currency: route.currency,
                 method: route.method,
                 partner: route.partner,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Commit, Decided, act};
-use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, base32, unless_blank};
+use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, timed_id, unless_blank};
 use serde_json::Value;
 
 use crate::{
@@ -86,7 +86,7 @@ impl RefundPayment {
             })?;
             let at = self.clock.now();
             let refund = Refund {
-                refund_id: format!("rfd_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
+                refund_id: timed_id("rfd", at, &*self.entropy, 16),
                 payment_id: payment.id().clone(),
                 amount: order.amount,
                 reason: order.reason.clone(),
