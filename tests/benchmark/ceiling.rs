@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use quipu_commit::{Changes, Commit, CommitError, Committed, Record, WorkChange};
 use quipu_kernel::{Clock, Entropy, SystemClock, Tenant, Timestamp};
 use quipu_merchants::{ReturnUrls, RouteBook};
-use quipu_payments::{CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails};
+use quipu_payments::{CreatePayment, Creation, CreationPorts, Draft, Payment, PaymentReads, Rail, Rails};
 use quipu_rails::Simulator;
 use quipu_signing::SystemEntropy;
 use quipu_store::Store;
@@ -87,12 +87,12 @@ impl Filler {
         let hands = Arc::new(Hands::default());
         let clock: Arc<dyn Clock> = Arc::clone(&hands) as Arc<dyn Clock>;
         let rail = Simulator::new(Duration::from_hours(1), "http://127.0.0.1", Arc::clone(&clock));
-        let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(rail)];
+        let rails = Arc::new(Rails::new(vec![Arc::new(rail)]));
         let reads: Arc<dyn PaymentReads> = Arc::new(store.clone());
-        let routes: Arc<dyn RouteBook> = Arc::new(store.clone());
+        let route_book: Arc<dyn RouteBook> = Arc::new(store.clone());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let commit: Arc<dyn Commit> = Arc::clone(&recorder) as Arc<dyn Commit>;
-        let create = CreatePayment::new(commit, reads, routes, Arc::new(Rails::new(rails)), clock, entropy);
+        let create = CreatePayment::new(CreationPorts { commit, reads, route_book, rails, clock, entropy });
         Self { store, hands, over_a_year: None, recorder, create, tenant, sample: Vec::new(), committed: 0 }
     }
 

@@ -13,9 +13,9 @@ use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_payments::{
-    AdjustBalance, BankReads, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, ExportPayouts,
-    FillRecipient, PageLinks, PaymentReads, ProcessRailEvent, Rail, Rails, RaiseAlert, RefundPayment,
-    ResolveReceipt, SettlePayment, SimulateScheme,
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, CreationPorts, CrossTenantReads, DecidePayment,
+    ExportPayouts, FillRecipient, PageLinks, PaymentReads, ProcessRailEvent, Rail, Rails, RaiseAlert,
+    RefundPayment, ResolveReceipt, SettlePayment, SettlementPorts, SimulateScheme,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
@@ -232,14 +232,14 @@ impl UseCases {
         let rails = Arc::new(rails(foundation, settings, public_url)?);
         let rail_events = Arc::new(foundation.rail_events());
         let (commit, payments) = (foundation.commit(), foundation.payments());
-        let create = CreatePayment::new(
-            Arc::clone(&commit),
-            Arc::clone(&payments),
-            foundation.routes(),
-            Arc::clone(&rails),
-            clock(),
-            entropy(),
-        )
+        let create = CreatePayment::new(CreationPorts {
+            commit: Arc::clone(&commit),
+            reads: Arc::clone(&payments),
+            route_book: foundation.routes(),
+            rails: Arc::clone(&rails),
+            clock: clock(),
+            entropy: entropy(),
+        })
         .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
         .with_redirectpay_alert_after(settings.redirectpay_alert_after)
         .with_page_links(Arc::clone(&links))
@@ -247,15 +247,15 @@ impl UseCases {
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
         let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&rail_events), links, viewers);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
-        let settle = SettlePayment::new(
+        let settle = SettlePayment::new(SettlementPorts {
             commit,
-            foundation.queue(),
-            payments,
-            Arc::clone(&rails),
-            Arc::clone(&rail_events),
-            clock(),
-            entropy(),
-        );
+            queue: foundation.queue(),
+            reads: payments,
+            rails: Arc::clone(&rails),
+            rail_events: Arc::clone(&rail_events),
+            clock: clock(),
+            entropy: entropy(),
+        });
         Ok(Self {
             rails,
             alert: Arc::new(alert),

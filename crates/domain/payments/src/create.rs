@@ -57,16 +57,26 @@ pub(crate) enum Attempt {
     KeyUsed,
 }
 
+/// What a creation works with.
+pub struct CreationPorts {
+    /// The write path.
+    pub commit: Arc<dyn Commit>,
+    /// The reads of payments.
+    pub reads: Arc<dyn PaymentReads>,
+    /// The reads of routes and beneficiaries.
+    pub route_book: Arc<dyn RouteBook>,
+    /// The rails that this node knows.
+    pub rails: Arc<Rails>,
+    /// The source of the current time.
+    pub clock: Arc<dyn Clock>,
+    /// The source of randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
 impl CreatePayment {
     /// The use case over these ports.
-    pub fn new(
-        commit: Arc<dyn Commit>,
-        reads: Arc<dyn PaymentReads>,
-        route_book: Arc<dyn RouteBook>,
-        rails: Arc<Rails>,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-    ) -> Self {
+    pub fn new(ports: CreationPorts) -> Self {
+        let CreationPorts { commit, reads, route_book, rails, clock, entropy } = ports;
         let decider = Decider {
             reads: Arc::clone(&reads),
             route_book,

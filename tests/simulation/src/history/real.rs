@@ -7,9 +7,9 @@ use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    CancelPayment, CreatePayment, Creation, CrossTenantReads, DecidePayment, Draft, Payment, PaymentReads,
-    ProcessRailEvent, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
-    ResolveReceipt, SettlePayment, Status,
+    CancelPayment, CreatePayment, Creation, CreationPorts, CrossTenantReads, DecidePayment, Draft, Payment,
+    PaymentReads, ProcessRailEvent, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder,
+    RefundPayment, ResolveReceipt, SettlePayment, SettlementPorts, Status,
 };
 use serde_json::{Value, json};
 
@@ -85,23 +85,23 @@ impl Real {
         let (c, e) = (|| clock.clone(), || entropy.clone());
         let hear = Arc::new(ProcessRailEvent::new(commit.clone(), all_payments.clone(), c(), e()));
         Self {
-            create: CreatePayment::new(
-                commit.clone(),
-                payments.clone(),
-                directory.clone(),
-                rails.clone(),
-                c(),
-                e(),
-            ),
-            settle: SettlePayment::new(
-                commit.clone(),
+            create: CreatePayment::new(CreationPorts {
+                commit: commit.clone(),
+                reads: payments.clone(),
+                route_book: directory.clone(),
+                rails: rails.clone(),
+                clock: c(),
+                entropy: e(),
+            }),
+            settle: SettlePayment::new(SettlementPorts {
+                commit: commit.clone(),
                 queue,
-                payments.clone(),
+                reads: payments.clone(),
                 rails,
-                hear.clone(),
-                c(),
-                e(),
-            ),
+                rail_events: hear.clone(),
+                clock: c(),
+                entropy: e(),
+            }),
             decide: DecidePayment::new(commit.clone(), all_payments.clone(), c(), e()),
             refund: RefundPayment::new(commit.clone(), all_payments.clone(), c(), e()),
             resolve: ResolveReceipt::new(commit.clone(), all_payments, directory, c(), e()),

@@ -9,9 +9,9 @@ use quipu_kernel::{
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
     AdjustBalance, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
-    CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision, Payment,
-    ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
-    RefusalForm, Resolution, ResolveReceipt, SettlePayment,
+    CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision,
+    Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder,
+    RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment, SettlementPorts,
 };
 use serde_json::{Value, json};
 
@@ -90,9 +90,24 @@ impl Node {
         let hear = Arc::new(ProcessRailEvent::new(hearing.clone(), hearing, c(), e()));
         Self {
             around: around.clone(),
-            create: CreatePayment::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c(), e())
-                .with_reports_to(hear.clone()),
-            settle: SettlePayment::new(any.clone(), any.clone(), any.clone(), rails, hear.clone(), c(), e()),
+            create: CreatePayment::new(CreationPorts {
+                commit: any.clone(),
+                reads: any.clone(),
+                route_book: directory.clone(),
+                rails: rails.clone(),
+                clock: c(),
+                entropy: e(),
+            })
+            .with_reports_to(hear.clone()),
+            settle: SettlePayment::new(SettlementPorts {
+                commit: any.clone(),
+                queue: any.clone(),
+                reads: any.clone(),
+                rails,
+                rail_events: hear.clone(),
+                clock: c(),
+                entropy: e(),
+            }),
             alert: RaiseAlert::new(any.clone(), any.clone(), c()),
             decide: DecidePayment::new(any.clone(), any.clone(), c(), e()),
             refund: RefundPayment::new(refunds.clone(), refunds, c(), e()),

@@ -25,8 +25,8 @@ use quipu_merchants::{
     Scopes, Window,
 };
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, PageLinks, ProcessRailEvent,
-    Rails, RefundPayment, ResolveReceipt, SimulateScheme,
+    AdjustBalance, CancelPayment, CreatePayment, CreationPorts, DecidePayment, FillRecipient, PageLinks,
+    ProcessRailEvent, Rails, RefundPayment, ResolveReceipt, SimulateScheme,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
 use quipu_simulation::MemoryDirectory;
@@ -184,14 +184,14 @@ impl Parts {
             tickets: Arc::new(self.tickets(&desk)),
             ticket_reads: desk.clone(),
             support_reads: desk,
-            create: Arc::new(CreatePayment::new(
-                books.clone(),
-                books.clone(),
-                directory.clone(),
-                rails.clone(),
-                clock.clone(),
-                entropy.clone(),
-            )),
+            create: Arc::new(CreatePayment::new(CreationPorts {
+                commit: books.clone(),
+                reads: books.clone(),
+                route_book: directory.clone(),
+                rails: rails.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+            })),
             cancel: Arc::new(CancelPayment::new(
                 books.clone(),
                 books.clone(),

@@ -4,12 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{Changes, Decided, WorkChange, WorkInHand, act_on};
 
-use super::{SettlePayment, at_expiry};
+use super::{Attended, SettlePayment, expire::expiry};
 use crate::{
     error::SettleError,
     payment::{Due, DueAction, Payment, changes},
     rail::Rail,
 };
+
+/// When an outcome that the ledger could not book is asked for again; the operator has to make room first.
+pub(super) const RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// After how long a rail whose circuit is open is tried again.
 pub(super) const CIRCUIT_OPEN_FOR: Duration = Duration::from_secs(15);
@@ -22,28 +25,23 @@ pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
     /// Puts the next question off by the rail's schedule, at the latest until expiry.
-    pub(super) async fn ask_again(
-        &self,
-        rail: &Arc<dyn Rail>,
-        claimed: &WorkInHand,
-        payment: &Payment,
-    ) -> Result<(), SettleError> {
+    pub(super) async fn ask_again(&self, attended: &Attended<'_>) -> Result<(), SettleError> {
+        let Attended { rail, claimed, payment } = attended;
         match Due::earlier(self.next_question(rail, claimed.attempts), expiry(payment)) {
             Some(due) => self.put_off(claimed, due).await,
-            None => self.commit_unless_stale(changes::postponed(payment, self.clock.now(), None)).await,
+            None => self.commit_unless_stale(changes::postponed(payment, self.ports.clock.now(), None)).await,
         }
     }
 
     /// Puts off a question that could not be sent, at the latest until expiry, without counting it.
     pub(super) async fn ask_after_all(
         &self,
-        claimed: &WorkInHand,
-        payment: &Payment,
+        attended: &Attended<'_>,
         pause: Duration,
     ) -> Result<(), SettleError> {
-        let question = Due { at: self.clock.now().plus(pause), action: DueAction::Ask };
-        let due = Due::earlier(Some(question), expiry(payment)).unwrap_or(question);
-        self.put_off(&not_begun(claimed), due).await
+        let question = Due { at: self.ports.clock.now().plus(pause), action: DueAction::Ask };
+        let due = Due::earlier(Some(question), expiry(&attended.payment)).unwrap_or(question);
+        self.put_off(&not_begun(attended.claimed), due).await
     }
 
     /// Puts off a payment on a rail that this node does not know, at the latest until expiry and without counting
@@ -54,7 +52,7 @@ impl SettlePayment {
         action: DueAction,
         end: Option<Due>,
     ) -> Result<(), SettleError> {
-        let again = Due { at: self.clock.now().plus(IN_A_WHILE), action };
+        let again = Due { at: self.ports.clock.now().plus(IN_A_WHILE), action };
         let due = Due::earlier(Some(again), end).unwrap_or(again);
         self.put_off(&not_begun(claimed), due).await
     }
@@ -65,7 +63,7 @@ impl SettlePayment {
         let gaps = rail.questions();
         let step = usize::try_from(questions_so_far).unwrap_or(0);
         let gap = gaps.get(step).or(gaps.last())?;
-        Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
+        Some(Due { at: self.ports.clock.now().plus(*gap), action: DueAction::Ask })
     }
 
     pub(super) async fn put_off(&self, claimed: &WorkInHand, due: Due) -> Result<(), SettleError> {
@@ -75,12 +73,11 @@ impl SettlePayment {
     /// Like `put_off`, unless the payment has moved since it was read.
     pub(super) async fn put_off_as_it_stands(
         &self,
-        claimed: &WorkInHand,
-        payment: &Payment,
+        attended: &Attended<'_>,
         due: Due,
     ) -> Result<(), SettleError> {
-        let mut changes = self.put_off_change(claimed, due);
-        changes.expects.push(changes::as_it_stands(payment));
+        let mut changes = self.put_off_change(attended.claimed, due);
+        changes.expects.push(changes::as_it_stands(&attended.payment));
         self.commit_unless_stale(changes).await
     }
 
@@ -93,7 +90,7 @@ impl SettlePayment {
         next: Changes,
     ) -> Result<(), SettleError> {
         let (tenant, id) = (payment.terms().tenant, payment.id().clone());
-        let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
+        let read = || async { Ok(self.ports.reads.payment(tenant, &id).await?) };
         let mut next = Some(next);
         let decide = |found: Option<Payment>| {
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
@@ -102,16 +99,16 @@ impl SettlePayment {
             if next.is_none() && !is_news {
                 return Ok(Decided::Stay(()));
             }
-            let mut changes = next.unwrap_or_else(|| Changes::new(tenant, self.clock.now()));
+            let mut changes = next.unwrap_or_else(|| Changes::new(tenant, self.ports.clock.now()));
             changes::put_named(&mut changes, payment, named.clone());
             Ok(Decided::change(changes, ()))
         };
-        act_on(&*self.commit, Some(payment), read, decide).await
+        act_on(&*self.ports.commit, Some(payment), read, decide).await
     }
 
     /// A single change: the claimed work is put off, with the attempts of the claim.
     pub(super) fn put_off_change(&self, claimed: &WorkInHand, due: Due) -> Changes {
-        let mut changes = Changes::new(claimed.tenant, self.clock.now());
+        let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
         changes
@@ -119,7 +116,7 @@ impl SettlePayment {
 
     /// A single change: the claimed work is done. Work that has taken its place since the claim stays.
     pub(super) fn done_change(&self, claimed: &WorkInHand) -> Changes {
-        let mut changes = Changes::new(claimed.tenant, self.clock.now());
+        let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
         changes.work.push(WorkChange::Done(claimed.clone()));
         changes
     }
@@ -141,10 +138,4 @@ pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Pay
 pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
     let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
     IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
-}
-
-/// When the payment expires, if its status allows that.
-pub(super) fn expiry(payment: &Payment) -> Option<Due> {
-    payment.status().after(payment.situation(), at_expiry(payment))?;
-    payment.terms().expiry()
 }

@@ -21,7 +21,7 @@ use super::world::{
 use crate::{
     Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, IssuedInstructions, Payment,
     PaymentType, ProcessRailEvent, RailEvent, RailEventKind, RailStatus, Rails, ReceiptFilter, SettleError,
-    SettlePayment, Status, Submission, payment::changes::postponed,
+    SettlePayment, SettlementPorts, Status, Submission, payment::changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -59,7 +59,8 @@ pub(super) fn settle(world: &World) -> SettlePayment {
     let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
     let rail_events = ProcessRailEvent::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
     let queue = Arc::new(store.queue());
-    SettlePayment::new(store.clone(), queue, store, rails, Arc::new(rail_events), clock, entropy)
+    let (commit, rail_events) = (store.clone(), Arc::new(rail_events));
+    SettlePayment::new(SettlementPorts { commit, queue, reads: store, rails, rail_events, clock, entropy })
 }
 
 /// Attends to the payment as a worker that has just claimed it.

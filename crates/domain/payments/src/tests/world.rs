@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Capacity, Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
+    Capacity, CreationPorts, Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
     ProcessRailEvent, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms,
     TransitionContext, Trigger, create::CreatePayment, request::creation::Creation,
 };
@@ -133,14 +133,14 @@ impl World {
         let entropy = Arc::new(Counting::default());
         let rails = Arc::new(Rails::new(vec![Arc::new(rail)]));
         let rail_events = ProcessRailEvent::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
-        let create = CreatePayment::new(
-            store.clone(),
-            store.clone(),
-            store.clone(),
-            rails.clone(),
-            clock.clone(),
-            entropy.clone(),
-        )
+        let create = CreatePayment::new(CreationPorts {
+            commit: store.clone(),
+            reads: store.clone(),
+            route_book: store.clone(),
+            rails: rails.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        })
         .with_reports_to(Arc::new(rail_events));
         Self { store, clock, entropy, rails, create }
     }
