@@ -72,32 +72,6 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// The `error_code` of a request that is wrong by itself.
-    pub(crate) const INVALID: &str = "VALIDATION_FAILED";
-
-    /// The `error_code` of the answer.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Invalid(_) => Self::INVALID,
-            Self::CurrencyNotEnabled(_) => "CURRENCY_NOT_ENABLED",
-            Self::MethodNotAvailable => "METHOD_NOT_AVAILABLE",
-            Self::AmountOutOfRange { .. } => "AMOUNT_OUT_OF_RANGE",
-            Self::PartnerPayoutNotReady => "PARTNER_PAYOUT_NOT_READY",
-            Self::InsufficientBalance => "INSUFFICIENT_BALANCE",
-            Self::DuplicateReference { .. } => "DUPLICATE_MERCHANT_REFERENCE",
-            Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
-            Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
-            Self::NonceUsed => "NONCE_REUSED",
-            Self::OutcomeUnknown { .. } | Self::Store(StoreError::OutcomeUnknown(_)) => {
-                "payment_create_outcome_unknown"
-            }
-            Self::ProviderSilent | Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)) => {
-                "OVERLOADED"
-            }
-            Self::Store(StoreError::Failed(_)) => "INTERNAL_ERROR",
-        }
-    }
-
     /// Whether it says that nothing happened and that the same call, with the same nonce, may be sent again.
     pub(crate) const fn invites_repeat(&self) -> bool {
         matches!(

@@ -63,7 +63,7 @@ struct Form;
 impl RefusalForm for Form {
     fn refused(&self, error: &CreateError) -> Answer {
         let status = if matches!(error, CreateError::OutcomeUnknown { .. }) { 504 } else { 400 };
-        Answer { status, body: error.code().to_owned() }
+        Answer { status, body: error.to_string() }
     }
 }
 
@@ -197,7 +197,7 @@ impl Node {
                 // A repeated call may find what the first call had made.
                 known.told.push(Told::Refused(format!("DUPLICATE {holder}")));
             }
-            Err(error) => known.told.push(Told::Refused(error.code().to_owned())),
+            Err(error) => known.told.push(Told::Refused(error.to_string())),
         }
         Call::Done
     }

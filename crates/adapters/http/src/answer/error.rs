@@ -104,7 +104,7 @@ impl ApiError {
     }
 
     /// Passes the visible parts of an answer to `write`.
-    fn shown<T>(&self, write: impl FnOnce(&Shown<'_>) -> T) -> T {
+    pub(crate) fn shown<T>(&self, write: impl FnOnce(&Shown<'_>) -> T) -> T {
         let code = self.code();
         let fixed = |text: &str| text.to_owned();
         let text = match self {

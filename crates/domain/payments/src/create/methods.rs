@@ -109,53 +109,26 @@ impl MethodQuestion {
     }
 }
 
-/// A reason why a payment could not be created.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MethodFinding {
-    /// The `error_code` with which a creation would be refused.
-    pub code: &'static str,
-    /// The reason in words, for a person.
-    pub message: String,
-}
-
-impl MethodFinding {
-    fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
-    }
-}
-
-/// All reasons why the payment in question could not be created, apart from the balance; empty if it could be
-/// created.
+/// Why a creation of the payment in question would be refused, apart from the balance: with all that is wrong with the
+/// request, or else for the merchant's state. `None` if it could be created.
 pub async fn judge_method(
     question: &MethodQuestion,
     tenant: Tenant,
     route_book: &dyn RouteBook,
-) -> Result<Vec<MethodFinding>, StoreError> {
-    let mut findings = Vec::new();
-    let method = question.method.parse::<Method>();
-    let currency = question.currency.parse::<Currency>();
-    let kind = question.kind.parse::<PaymentType>();
-    if let Err(error) = &method {
-        findings.push(MethodFinding::new(CreateError::INVALID, format!("method {error}")));
-    }
-    if let Err(error) = &currency {
-        findings.push(MethodFinding::new(CreateError::INVALID, format!("currency {error}")));
-    }
-    if let Err(error) = &kind {
-        findings.push(MethodFinding::new(CreateError::INVALID, format!("type {error}")));
-    }
+) -> Result<Option<CreateError>, StoreError> {
+    let mut problems = Problems::new();
+    let method = question.method.parse::<Method>().map_err(|error| problems.add("method", error));
+    let currency = question.currency.parse::<Currency>().map_err(|error| problems.add("currency", error));
+    let kind = question.kind.parse::<PaymentType>().map_err(|error| problems.add("type", error));
     if let Some(Err(OutOfRange)) = question.amount {
-        findings.push(MethodFinding::new(CreateError::INVALID, "amount must be from 1 to 2^53 - 1"));
+        problems.add("amount", "must be from 1 to 2^53 - 1");
     }
+    let mut refusal = None;
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
         let asked = Asked { method, currency, kind };
-        question.judge(asked, tenant, route_book, &mut findings).await?;
+        refusal = question.judge(asked, tenant, route_book, &mut problems).await?;
     }
-    // A creation speaks of the merchant's state only where nothing is wrong with the request itself.
-    if findings.iter().any(|finding| finding.code == CreateError::INVALID) {
-        findings.retain(|finding| finding.code == CreateError::INVALID);
-    }
-    Ok(findings)
+    Ok(problems.into_result().map_err(CreateError::Invalid).err().or(refusal))
 }
 
 /// The method, currency and type that are asked for.
@@ -206,35 +179,27 @@ impl Recipient {
 }
 
 impl MethodQuestion {
+    /// Notes what is wrong with the recipient, and answers how the merchant's routes refuse the payment.
     async fn judge(
         &self,
         asked: Asked,
         tenant: Tenant,
         route_book: &dyn RouteBook,
-        findings: &mut Vec<MethodFinding>,
-    ) -> Result<(), StoreError> {
-        let mut problems = Problems::new();
-        let recipient = self.read_recipient(asked, &mut problems);
-        let mut payout = match &recipient {
-            Recipient::Given { payout, .. } => payout.as_deref().cloned(),
-            Recipient::Open { .. } => None,
-        };
+        problems: &mut Problems,
+    ) -> Result<Option<CreateError>, StoreError> {
+        let recipient = self.read_recipient(asked, problems);
         let routes = route_book.routes(tenant.merchant()).await?;
-        let invalid = !problems.is_empty();
-        match recipient.choose_route(&routes, asked, tenant.environment()) {
-            Ok(route) => {
-                if let Some(payout) = &mut payout {
-                    payout.look_up(route_book, tenant, &mut problems).await?;
-                }
-                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
-            }
-            // What is wrong whatever the routes are needs no second reason.
-            Err(_) if invalid => {}
-            Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),
+        let route = match recipient.choose_route(&routes, asked, tenant.environment()) {
+            Ok(route) => route,
+            Err(refusal) => return Ok(Some(refusal)),
+        };
+        if let Recipient::Given { payout: Some(mut payout), .. } = recipient {
+            payout.look_up(route_book, tenant, problems).await?;
+            payout.judge_by(route, problems);
         }
-        let messages = problems.into_messages().into_iter();
-        findings.extend(messages.map(|message| MethodFinding::new(CreateError::INVALID, message)));
-        Ok(())
+        let is_borne =
+            self.amount.and_then(Result::ok).is_none_or(|amount| bear_fee(amount, route).is_some());
+        Ok((!is_borne).then(|| Bounds::of(route).exceeded()))
     }
 
     fn read_recipient(&self, asked: Asked, problems: &mut Problems) -> Recipient {
@@ -250,24 +215,6 @@ impl MethodQuestion {
                 payout: Payout::of_request(&body, pairing, problems).map(Box::new),
             },
             None => Recipient::Open { means_partner: partner },
-        }
-    }
-
-    fn judge_terms(
-        &self,
-        route: &Route,
-        payout: Option<&Payout>,
-        problems: &mut Problems,
-        findings: &mut Vec<MethodFinding>,
-    ) {
-        if let Some(payout) = payout {
-            payout.judge_by(route, problems);
-        }
-        if let Some(Ok(amount)) = self.amount
-            && bear_fee(amount, route).is_none()
-        {
-            let error = Bounds::of(route).exceeded();
-            findings.push(MethodFinding::new(error.code(), error.to_string()));
         }
     }
 }

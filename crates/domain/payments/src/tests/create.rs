@@ -9,7 +9,8 @@ use quipu_merchants::{AccountCheck, BeneficiaryKind, Direction, Method, ReturnUr
 use serde_json::{Value, json};
 
 use super::world::{
-    START, TENANT, World, amount, bank, beneficiary, creation, deposit, minor, ready, route, with, withdrawal,
+    START, TENANT, World, amount, bank, beneficiary, creation, deposit, minor, name, ready, route, with,
+    withdrawal,
 };
 use crate::{CreateError, Customer, Due, DueAction, IssuedInstructions, Status, Trigger};
 
@@ -65,18 +66,22 @@ fn the_route_decides_what_is_refused() {
     let partner = route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
     let plain = route(Method::BankTransfer, Currency::ARS, Direction::Withdrawal, false);
     world.store.set_routes(vec![bounded, disabled, live, lost, partner, plain]);
-    let code = |members: Value| refused(&world, &with(deposit(), &members)).code();
-    assert_eq!(code(json!({"method": "cash", "currency": "USD"})), "CURRENCY_NOT_ENABLED");
-    assert_eq!(code(json!({"method": "cash", "currency": "TRY"})), "CURRENCY_NOT_ENABLED");
-    assert_eq!(code(json!({"method": "cash", "currency": "UYU"})), "METHOD_NOT_AVAILABLE");
-    assert_eq!(code(json!({"method": "cash", "currency": "MXN"})), "METHOD_NOT_AVAILABLE");
-    assert_eq!(code(json!({"method": "card", "currency": "MXN"})), "OVERLOADED", "another node may have it");
-    assert_eq!(code(json!({"amount": 9})), "AMOUNT_OUT_OF_RANGE");
-    assert_eq!(code(json!({"amount": 21})), "AMOUNT_OUT_OF_RANGE");
+    let reason = |members: Value| name(&refused(&world, &with(deposit(), &members)));
+    assert_eq!(reason(json!({"method": "cash", "currency": "USD"})), "CurrencyNotEnabled");
+    assert_eq!(reason(json!({"method": "cash", "currency": "TRY"})), "CurrencyNotEnabled");
+    assert_eq!(reason(json!({"method": "cash", "currency": "UYU"})), "MethodNotAvailable");
+    assert_eq!(reason(json!({"method": "cash", "currency": "MXN"})), "MethodNotAvailable");
+    assert_eq!(
+        reason(json!({"method": "card", "currency": "MXN"})),
+        "Unavailable",
+        "another node may have it"
+    );
+    assert_eq!(reason(json!({"amount": 9})), "AmountOutOfRange");
+    assert_eq!(reason(json!({"amount": 21})), "AmountOutOfRange");
     let wallet = json!({"partnerDestination": {"kind": "wallet", "scheme": "phone", "value": "99555123"}});
     for currency in ["ARS", "USD"] {
         let members = json!({"method": "bank_transfer", "currency": currency, "payout": wallet});
-        assert_eq!(refused(&world, &with(withdrawal(), &members)).code(), "PARTNER_PAYOUT_NOT_READY");
+        assert_eq!(name(&refused(&world, &with(withdrawal(), &members))), "PartnerPayoutNotReady");
     }
     assert!(world.store.rows().commits.is_empty());
     for accepted in [10, 20] {
@@ -152,7 +157,7 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
         ]
     );
     let usd = json!({"method": "bank_transfer", "currency": "USD", "payout": saved});
-    assert_eq!(refused(&world, &with(withdrawal(), &usd)).code(), "PARTNER_PAYOUT_NOT_READY");
+    assert_eq!(name(&refused(&world, &with(withdrawal(), &usd))), "PartnerPayoutNotReady");
 }
 
 #[test]
@@ -274,7 +279,7 @@ fn no_payment_takes_a_balance_beyond_its_range() {
     world.fund(Currency::MXN, MAX_MINOR);
     for amount in [1, MAX_MINOR] {
         let refusal = refused(&world, &with(deposit(), &json!({"amount": amount})));
-        assert_eq!(refusal.code(), "AMOUNT_OUT_OF_RANGE", "{amount}");
+        assert_eq!(name(&refusal), "AmountOutOfRange", "{amount}");
     }
     let mut dear = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
     dear.fee_fixed = minor(1);
@@ -282,10 +287,10 @@ fn no_payment_takes_a_balance_beyond_its_range() {
     deposits.fee_fixed = minor(100);
     world.store.set_routes(vec![dear, deposits]);
     assert_eq!(
-        refused(&world, &with(withdrawal(), &json!({"amount": MAX_MINOR}))).code(),
-        "AMOUNT_OUT_OF_RANGE"
+        name(&refused(&world, &with(withdrawal(), &json!({"amount": MAX_MINOR})))),
+        "AmountOutOfRange"
     );
-    assert_eq!(refused(&world, &with(deposit(), &json!({"amount": 99}))).code(), "AMOUNT_OUT_OF_RANGE");
+    assert_eq!(name(&refused(&world, &with(deposit(), &json!({"amount": 99})))), "AmountOutOfRange");
 }
 
 #[test]
@@ -345,22 +350,22 @@ fn a_nonce_is_burnt_once_whatever_comes_of_it() {
     assert_eq!(world.store.rows().commits.len(), 1, "in the payment's own commit");
     let unknown = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
     let refusal = run(&unknown, "second-nonce").expect_err("no route");
-    assert_eq!(refusal.code(), "CURRENCY_NOT_ENABLED");
+    assert_eq!(name(&refusal), "CurrencyNotEnabled");
     assert!(!world.store.rows().commits[1].saves);
-    assert_eq!(run(&deposit(), "third-nonce").expect_err("duplicate").code(), "DUPLICATE_MERCHANT_REFERENCE");
+    assert_eq!(name(&run(&deposit(), "third-nonce").expect_err("duplicate")), "DuplicateReference");
     for used in ["first-nonce", "second-nonce", "third-nonce"] {
         for body in [deposit(), unknown.clone()] {
-            assert_eq!(run(&body, used).expect_err("replayed").code(), "NONCE_REUSED", "{used}");
+            assert_eq!(name(&run(&body, used).expect_err("replayed")), "NonceUsed", "{used}");
         }
     }
     let burn = || ready(world.create.burn(TENANT, nonce("fourth-nonce")));
     burn().expect("fresh");
-    assert_eq!(burn().expect_err("used").code(), "NONCE_REUSED");
+    assert_eq!(name(&burn().expect_err("used")), "NonceUsed");
 }
 
 #[test]
 fn a_store_that_fails_is_named_as_such() {
     let world = World::new();
     world.store.fails.store(true, Ordering::Relaxed);
-    assert_eq!(refused(&world, &deposit()).code(), "INTERNAL_ERROR");
+    assert_eq!(name(&refused(&world, &deposit())), "Failed");
 }

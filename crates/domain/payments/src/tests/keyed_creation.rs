@@ -17,12 +17,12 @@ use crate::{
     create::keyed::{Answered, KeyedRequest, RefusalForm},
 };
 
-/// Refusals are told by their codes.
+/// Refusals are told in their words alone.
 struct PlainForm;
 
 impl RefusalForm for PlainForm {
     fn refused(&self, error: &CreateError) -> Answer {
-        Answer { status: 400, body: error.code().to_owned() }
+        Answer { status: 400, body: error.to_string() }
     }
 }
 
@@ -85,7 +85,8 @@ fn an_invalid_body_is_another_body_too() {
 fn refusals_for_business_reasons_are_kept_even_if_the_reason_goes_away() {
     let world = World::new();
     let poor = ask(&world, "k", &withdrawal(), None).expect("answered");
-    assert_eq!((poor.answer.body.as_str(), poor.replayed), ("INSUFFICIENT_BALANCE", false));
+    let words = CreateError::InsufficientBalance.to_string();
+    assert_eq!((poor.answer.body.as_str(), poor.replayed), (words.as_str(), false));
     world.fund(Currency::MXN, 1_000_000);
     let again = ask(&world, "k", &withdrawal(), None).expect("repeated");
     assert_eq!((again.answer, again.replayed), (poor.answer, true));

@@ -4,8 +4,11 @@ use quipu_kernel::{Currency, Environment, MAX_MINOR};
 use quipu_merchants::{AccountCheck, BeneficiaryKind, Direction, Method, Route};
 use serde_json::{Value, json};
 
-use super::world::{TENANT, World, amount, beneficiary, minor, ready, route};
-use crate::create::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
+use super::world::{TENANT, World, amount, beneficiary, minor, name, ready, route};
+use crate::{
+    CreateError,
+    create::methods::{MethodQuestion, available_methods, judge_method},
+};
 
 #[test]
 fn each_enabled_route_gives_a_row_for_each_type() {
@@ -45,13 +48,26 @@ fn each_enabled_route_gives_a_row_for_each_type() {
     );
 }
 
-fn findings(question: &Value, world: &World) -> Vec<MethodFinding> {
+fn refusal(question: &Value, world: &World) -> Option<CreateError> {
     let question = MethodQuestion::parse(question).expect("of the right form");
     ready(judge_method(&question, TENANT, &*world.store)).expect("the store answers")
 }
 
-fn codes(question: &Value, world: &World) -> Vec<&'static str> {
-    findings(question, world).into_iter().map(|finding| finding.code).collect()
+/// What is wrong with a question of the right form.
+fn problems(question: &Value, world: &World) -> Vec<String> {
+    match refusal(question, world) {
+        Some(CreateError::Invalid(problems)) => problems.into_messages(),
+        other => panic!("{question}: {other:?}"),
+    }
+}
+
+/// Why it is refused, if it is: the name of the refusal, and the number of problems if it is invalid.
+fn reason(question: &Value, world: &World) -> String {
+    match refusal(question, world) {
+        None => String::new(),
+        Some(CreateError::Invalid(problems)) => format!("Invalid {}", problems.messages().len()),
+        Some(refusal) => name(&refusal),
+    }
 }
 
 fn ask(method: &str, currency: &str, kind: &str) -> Value {
@@ -70,30 +86,27 @@ fn a_question_is_answered_by_what_speaks_against_it() {
     };
     let wallet = json!({"partnerDestination": {"kind": "wallet", "scheme": "phone", "value": "99555123"}});
     for (question, expected) in [
-        (ask("spei", "MXN", "deposit"), &[][..]),
-        (ask("spei", "MXN", "withdrawal"), &[]),
-        (
-            with(ask("spei", "MXN", "withdrawal"), "payout", json!({"recipient_name": "A"})),
-            &["VALIDATION_FAILED"],
-        ),
-        (with(ask("spei", "MXN", "deposit"), "payout", json!({"bank_account": "1"})), &["VALIDATION_FAILED"]),
-        (ask("teleport", "MXN", "deposit"), &["VALIDATION_FAILED"]),
-        (ask("spei", "pesos", "deposit"), &["VALIDATION_FAILED"]),
-        (ask("teleport", "pesos", "gift"), &["VALIDATION_FAILED"; 3]),
-        (ask("spei", "AUD", "deposit"), &["VALIDATION_FAILED"]),
-        (ask("cash", "MXN", "deposit"), &["METHOD_NOT_AVAILABLE"]),
-        (ask("cash", "USD", "deposit"), &["CURRENCY_NOT_ENABLED"]),
-        (ask("redirectpay", "LKR", "withdrawal"), &["VALIDATION_FAILED"]),
-        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(101)), &["AMOUNT_OUT_OF_RANGE"]),
-        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(0)), &["VALIDATION_FAILED"]),
-        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(100)), &[]),
-        (ask("bank_transfer", "GEL", "withdrawal"), &[]),
-        (ask("bank_transfer", "GEL", "deposit"), &["VALIDATION_FAILED"]),
-        (ask("bank_transfer", "USD", "withdrawal"), &["PARTNER_PAYOUT_NOT_READY"]),
-        (with(ask("bank_transfer", "GEL", "withdrawal"), "payout", wallet.clone()), &[]),
-        (with(ask("bank_transfer", "ARS", "withdrawal"), "payout", wallet), &["PARTNER_PAYOUT_NOT_READY"]),
+        (ask("spei", "MXN", "deposit"), ""),
+        (ask("spei", "MXN", "withdrawal"), ""),
+        (with(ask("spei", "MXN", "withdrawal"), "payout", json!({"recipient_name": "A"})), "Invalid 1"),
+        (with(ask("spei", "MXN", "deposit"), "payout", json!({"bank_account": "1"})), "Invalid 1"),
+        (ask("teleport", "MXN", "deposit"), "Invalid 1"),
+        (ask("spei", "pesos", "deposit"), "Invalid 1"),
+        (ask("teleport", "pesos", "gift"), "Invalid 3"),
+        (ask("spei", "AUD", "deposit"), "Invalid 1"),
+        (ask("cash", "MXN", "deposit"), "MethodNotAvailable"),
+        (ask("cash", "USD", "deposit"), "CurrencyNotEnabled"),
+        (ask("redirectpay", "LKR", "withdrawal"), "Invalid 1"),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(101)), "AmountOutOfRange"),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(0)), "Invalid 1"),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(100)), ""),
+        (ask("bank_transfer", "GEL", "withdrawal"), ""),
+        (ask("bank_transfer", "GEL", "deposit"), "Invalid 1"),
+        (ask("bank_transfer", "USD", "withdrawal"), "PartnerPayoutNotReady"),
+        (with(ask("bank_transfer", "GEL", "withdrawal"), "payout", wallet.clone()), ""),
+        (with(ask("bank_transfer", "ARS", "withdrawal"), "payout", wallet), "PartnerPayoutNotReady"),
     ] {
-        assert_eq!(codes(&question, &world), expected, "{question}");
+        assert_eq!(reason(&question, &world), expected, "{question}");
     }
 }
 
@@ -102,10 +115,10 @@ fn a_question_without_a_payout_finds_a_route_to_partners_too() {
     let world = World::new();
     world.store.set_routes(vec![route(Method::BankTransfer, Currency::AUD, Direction::Withdrawal, true)]);
     let asked = ask("bank_transfer", "AUD", "withdrawal");
-    assert_eq!(codes(&asked, &world), [""; 0]);
+    assert_eq!(reason(&asked, &world), "");
     let mut own = asked;
     own["payout"] = json!({"bank_account": "12345678", "bsb": "062000", "recipient_name": "Ann Lee"});
-    assert_eq!(codes(&own, &world), ["METHOD_NOT_AVAILABLE"]);
+    assert_eq!(reason(&own, &world), "MethodNotAvailable");
 }
 
 #[test]
@@ -122,11 +135,7 @@ fn an_amount_that_no_payment_can_have_is_a_finding_however_large_it_is() {
     ] {
         let mut question = ask("spei", "MXN", "deposit");
         question["amount"] = serde_json::from_str(amount).expect("a number");
-        let expected = MethodFinding {
-            code: "VALIDATION_FAILED",
-            message: "amount must be from 1 to 2^53 - 1".to_owned(),
-        };
-        assert_eq!(findings(&question, &world), [expected], "{amount}");
+        assert_eq!(problems(&question, &world), ["amount must be from 1 to 2^53 - 1"], "{amount}");
     }
 }
 
@@ -138,15 +147,15 @@ fn an_amount_must_bear_its_fee_as_in_a_creation() {
     let withdrawals = Route { direction: Direction::Withdrawal, ..deposits.clone() };
     world.store.set_routes(vec![deposits, withdrawals]);
     for (kind, amount, expected) in [
-        ("deposit", 99, &["AMOUNT_OUT_OF_RANGE"][..]),
-        ("deposit", 100, &[]),
-        ("withdrawal", 1, &[]),
-        ("withdrawal", MAX_MINOR - 100, &[]),
-        ("withdrawal", MAX_MINOR - 99, &["AMOUNT_OUT_OF_RANGE"]),
+        ("deposit", 99, "AmountOutOfRange"),
+        ("deposit", 100, ""),
+        ("withdrawal", 1, ""),
+        ("withdrawal", MAX_MINOR - 100, ""),
+        ("withdrawal", MAX_MINOR - 99, "AmountOutOfRange"),
     ] {
         let mut question = ask("spei", "MXN", kind);
         question["amount"] = json!(amount);
-        assert_eq!(codes(&question, &world), expected, "{question}");
+        assert_eq!(reason(&question, &world), expected, "{question}");
     }
 }
 
@@ -158,19 +167,20 @@ fn a_saved_beneficiary_must_be_there_as_in_a_creation() {
         question["payout"] = json!({"partnerDestination": {"kind": kind, "ibanAccountId": "1"}});
         question
     };
-    let messages: Vec<_> =
-        findings(&saved("bank"), &world).into_iter().map(|finding| finding.message).collect();
-    assert_eq!(messages, ["payout.partnerDestination.ibanAccountId names no saved beneficiary"]);
+    assert_eq!(
+        problems(&saved("bank"), &world),
+        ["payout.partnerDestination.ibanAccountId names no saved beneficiary"]
+    );
     world.store.rows().beneficiaries.push(beneficiary(BeneficiaryKind::Bank, 1));
-    assert_eq!(codes(&saved("bank"), &world), [""; 0]);
-    assert_eq!(codes(&saved("sepa"), &world), ["VALIDATION_FAILED"]);
+    assert_eq!(reason(&saved("bank"), &world), "");
+    assert_eq!(reason(&saved("sepa"), &world), "Invalid 1");
 
     let mut strict = route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
     strict.account_check = AccountCheck::Enforce;
     world.store.set_routes(vec![strict]);
-    assert_eq!(codes(&saved("bank"), &world), [""; 0]);
+    assert_eq!(reason(&saved("bank"), &world), "");
     world.store.rows().beneficiaries[0].details.iban = "DE89370400440532013001".to_owned();
-    assert_eq!(codes(&saved("bank"), &world), ["VALIDATION_FAILED"]);
+    assert_eq!(reason(&saved("bank"), &world), "Invalid 1");
 }
 
 #[test]

@@ -24,9 +24,9 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Capacity, CreationPorts, Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
-    ProcessRailEvent, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms,
-    TransitionContext, Trigger, create::CreatePayment, request::creation::Creation,
+    Capacity, CreateError, CreationPorts, Customer, Draft, Instructed, IssuedInstructions, Payment,
+    PaymentType, Payout, ProcessRailEvent, Rail, RailStatus, Rails, Reservation, State, Status, Submission,
+    Terms, TransitionContext, Trigger, create::CreatePayment, request::creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -263,6 +263,13 @@ pub(super) fn standing(kind: PaymentType, method: Method, status: Status, has_re
         ..State::first(kind, START)
     };
     Payment::restore(terms, state)
+}
+
+/// The name of a refusal, without its particulars.
+pub(super) fn name(refusal: &CreateError) -> String {
+    let shown = format!("{refusal:?}");
+    let of_error = shown.strip_prefix("Store(").unwrap_or(&shown);
+    of_error.split(['(', ')', ' ']).next().unwrap_or_default().to_owned()
 }
 
 /// A route like those of a new merchant.

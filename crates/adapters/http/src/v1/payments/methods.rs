@@ -1,10 +1,10 @@
 //! The methods that a merchant may use, and a check of one of them.
 
-use quipu_payments::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
+use quipu_payments::methods::{MethodQuestion, available_methods, judge_method};
 use serde::Serialize;
 
 use crate::{
-    answer::envelope,
+    answer::{ApiError, envelope},
     caller::Caller,
     request::{Call, Outcome},
 };
@@ -18,11 +18,27 @@ pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
 #[derive(Serialize)]
 struct Judgement {
     valid: bool,
-    errors: Vec<MethodFinding>,
+    errors: Vec<Finding>,
+}
+
+/// A reason why a payment could not be created: the `error_code` of the refused creation, and a message of it.
+#[derive(Serialize)]
+struct Finding {
+    code: &'static str,
+    message: String,
+}
+
+/// A finding for each message of the refusal.
+fn findings(refusal: &ApiError) -> Vec<Finding> {
+    refusal.shown(|shown| {
+        let code = shown.code.as_str();
+        shown.messages.iter().map(|message| Finding { code, message: message.clone() }).collect()
+    })
 }
 
 pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
     let question = MethodQuestion::parse(&call.json().await?)?;
-    let errors = judge_method(&question, caller.tenant(), &*call.state.services.routes).await?;
+    let refusal = judge_method(&question, caller.tenant(), &*call.state.services.routes).await?;
+    let errors = refusal.map_or_else(Vec::new, |error| findings(&error.into()));
     envelope::one(Judgement { valid: errors.is_empty(), errors })
 }
