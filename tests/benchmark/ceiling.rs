@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use quipu_commit::{Changes, Commit, CommitError, Committed, Record, WorkChange};
 use quipu_kernel::{Clock, Entropy, SystemClock, Tenant, Timestamp};
 use quipu_merchants::{ReturnUrls, RouteBook};
-use quipu_payments::{CreatePayment, Creation, CreationPorts, Draft, Payment, PaymentReads, Rail, Rails};
+use quipu_payments::{CreatePayment, Creation, CreationPorts, Draft, Payment, PaymentReads, Rails};
 use quipu_rails::Simulator;
 use quipu_signing::SystemEntropy;
 use quipu_store::Store;

@@ -161,7 +161,7 @@ fn burn_nonce(
     changes: &Changes,
 ) -> Result<(), Refusal> {
     let Some(nonce) = &changes.nonce else { return Ok(()) };
-    let key = (changes.tenant.merchant().0, nonce.value.clone());
+    let key = (changes.tenant.merchant(), nonce.value.clone());
     if state.nonces.get(&key).is_some_and(|expires_at| *expires_at > changes.at) {
         return Err(Refusal::NonceUsed);
     }

@@ -120,7 +120,7 @@ impl Contents {
 
     /// Whether a nonce was used.
     pub fn used(&self, tenant: Tenant, nonce: &str) -> bool {
-        self.state.nonces.contains_key(&(tenant.merchant().0, nonce.to_owned()))
+        self.state.nonces.contains_key(&(tenant.merchant(), nonce.to_owned()))
     }
 
     /// The holder of a name.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{Currency, MerchantId, PaymentId, Tenant, Timestamp};
 use quipu_ledger::Balance;
 
 use crate::{
@@ -20,7 +20,7 @@ pub type AggregateKey = (Aggregate, Tenant, String);
 #[derive(Debug, Default)]
 pub struct StateKeys {
     /// Nonces, by merchant.
-    pub nonces: BTreeSet<(i64, String)>,
+    pub nonces: BTreeSet<(MerchantId, String)>,
     /// Keys of kept answers.
     pub answers: BTreeSet<AnswerKey>,
     /// Aggregates. `Some(revision)` if every change that depends on the aggregate also writes it: the write
@@ -38,7 +38,7 @@ impl StateKeys {
     fn add(&mut self, changes: &Changes) {
         let tenant = changes.tenant;
         if let Some(nonce) = &changes.nonce {
-            self.nonces.insert((tenant.merchant().0, nonce.value.clone()));
+            self.nonces.insert((tenant.merchant(), nonce.value.clone()));
         }
         if let Some(record) = &changes.idempotency {
             self.answers.insert(record.audience.answer_key(tenant, &record.key));
@@ -101,7 +101,7 @@ pub struct KnownBalance {
 #[derive(Debug, Default)]
 pub struct State {
     /// Nonces, with the time until which they are refused.
-    pub nonces: HashMap<(i64, String), Timestamp>,
+    pub nonces: HashMap<(MerchantId, String), Timestamp>,
     /// Kept answers.
     pub answers: HashMap<AnswerKey, KnownAnswer>,
     /// Revisions of aggregates.

@@ -34,7 +34,7 @@ pub struct AuditRecord {
     /// What was done, as `noun.verb`: `merchant.create`, `api_key.revoke`, `balance.adjust`.
     pub action: String,
     /// The number of the merchant that it concerns, if it concerns one.
-    pub merchant_id: Option<i64>,
+    pub merchant_id: Option<MerchantId>,
     /// The changed thing: `merchant/123`, `api_key/<id>`.
     pub subject: String,
     /// The thing before, without secrets; `null` for something new.
@@ -58,7 +58,7 @@ impl AuditRecord {
             at,
             actor,
             action: action.to_owned(),
-            merchant_id: merchant.map(|merchant| merchant.0),
+            merchant_id: merchant,
             subject: merchant.map(|merchant| format!("merchant/{merchant}")).unwrap_or_default(),
             before: Value::Null,
             after: Value::Null,

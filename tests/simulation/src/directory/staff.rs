@@ -121,7 +121,7 @@ impl Staff for MemoryDirectory {
     ) -> Result<(Vec<AuditRecord>, u64), StoreError> {
         let rows = self.rows();
         let lines = rows.audit.iter().filter(|line| {
-            filter.merchant.is_none_or(|id| line.merchant_id == Some(id.0)) && filter.at.contains(line.at)
+            filter.merchant.is_none_or(|id| line.merchant_id == Some(id)) && filter.at.contains(line.at)
         });
         Ok(cut(lines, page, |line| line.at))
     }

@@ -94,7 +94,7 @@ fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fau
     BeginWriting.execute(conn)?;
     let mut state = State::default();
     for key in &wanted.nonces {
-        let row = nonces::table.find((key.0, &key.1)).select(nonces::expires_at);
+        let row = nonces::table.find((key.0.0, &key.1)).select(nonces::expires_at);
         if let Some(expires_at) = row.get_result::<i64>(conn).optional()? {
             state.nonces.insert(key.clone(), Timestamp::from_millis(expires_at));
         }
@@ -269,7 +269,7 @@ fn by_index(all: &BTreeSet<(Tenant, Name)>) -> KeysByTable<'_> {
 }
 
 fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c StateKeys) -> Option<Loading<'c>> {
-    let keys = wanted.nonces.iter().map(|(merchant, value)| (*merchant, value.as_str()));
+    let keys = wanted.nonces.iter().map(|(merchant, value)| (merchant.0, value.as_str()));
     let (merchants, values): (Vec<_>, Vec<_>) = keys.unzip();
     (!values.is_empty()).then(|| -> Loading<'c> {
         Box::pin(async move {

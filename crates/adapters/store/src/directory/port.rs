@@ -26,7 +26,7 @@ impl Store {
         audit: AuditRecord,
         query: impl Query<T, Refused<DirectoryError>> + Clone,
     ) -> Result<T, DirectoryError> {
-        let whose = audit.merchant_id.map(MerchantId);
+        let whose = audit.merchant_id;
         let write = self.write(
             whose,
             query!(|conn| {
@@ -45,7 +45,7 @@ impl Store {
         audit: AuditRecord,
         query: impl Query<bool, Refused<DirectoryError>> + Clone,
     ) -> Result<(), DirectoryError> {
-        let whose = audit.merchant_id.map(MerchantId);
+        let whose = audit.merchant_id;
         let write = self.write(
             whose,
             query!(|conn| {

@@ -1,7 +1,7 @@
 //! A line of the audit log as it is read.
 
 use diesel::Queryable;
-use quipu_kernel::Timestamp;
+use quipu_kernel::{MerchantId, Timestamp};
 use quipu_ledger::ChainedRow;
 use quipu_merchants::{Actor, AuditRecord};
 
@@ -34,7 +34,7 @@ impl AuditRow {
             at: Timestamp::from_millis(self.at),
             actor: Actor { id: self.actor_id, name: self.actor_name },
             action: self.action,
-            merchant_id: self.merchant_id,
+            merchant_id: self.merchant_id.map(MerchantId),
             subject: self.subject,
         })
     }

@@ -22,7 +22,7 @@ columns! {
         actor_id: &'a str as Text = &line.actor.id;
         actor_name: &'a str as Text = &line.actor.name;
         action: &'a str as Text = &line.action;
-        merchant_id: Option<i64> as Nullable<BigInt> = line.merchant_id;
+        merchant_id: Option<i64> as Nullable<BigInt> = line.merchant_id.map(|merchant| merchant.0);
         subject: &'a str as Text = &line.subject;
         before: String as Text = line.before.to_string();
         after: String as Text = line.after.to_string();

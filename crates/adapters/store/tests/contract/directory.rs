@@ -46,7 +46,7 @@ pub(crate) fn audit(action: &str) -> AuditRecord {
         at: START,
         actor: Actor::shell(),
         action: action.to_owned(),
-        merchant_id: Some(1),
+        merchant_id: Some(MerchantId(1)),
         subject: "merchant/1".to_owned(),
         before: Value::Null,
         after: json!({"name": "after"}),

@@ -101,7 +101,7 @@ async fn every_change_is_in_the_log_and_a_refused_one_is_not(fixture: Fixture) {
     let store = opened(&fixture).await;
     let refused = store.revoke_api_key(MerchantId(1), "nobody", START, audit("api_key.revoke")).await;
     assert!(matches!(refused, Err(DirectoryError::NotFound)));
-    let record = AuditRecord { at: after(1), merchant_id: Some(2), ..audit("merchant.create") };
+    let record = AuditRecord { at: after(1), merchant_id: Some(MerchantId(2)), ..audit("merchant.create") };
     store.add_merchant(merchant(2), Vec::new(), record.clone()).await.expect("added");
     let listed = async |filter| store.audit_log(filter, Page::default()).await.expect("read");
     let (all, total) = listed(AuditFilter::default()).await;

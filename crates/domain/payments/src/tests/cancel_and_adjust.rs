@@ -86,7 +86,7 @@ fn adjust(world: &World, units: i64) -> Result<(), DecideError> {
         at: START,
         actor: Actor::shell(),
         action: "balance.adjust".to_owned(),
-        merchant_id: Some(7),
+        merchant_id: Some(TENANT.merchant()),
         subject: "merchant/7".to_owned(),
         before: Value::Null,
         after: Value::Null,

@@ -193,7 +193,7 @@ fn the_audit_log_names_no_merchant_where_a_receipt_has_none() {
     let id = world.created(&deposit()).id().clone();
     arrives(&world, id.as_str(), 400, "short");
     let line = resolved(&world, Resolution::Ignore).expect("resolved");
-    assert_eq!(line.merchant_id, Some(TENANT.merchant().0));
+    assert_eq!(line.merchant_id, Some(TENANT.merchant()));
     assert_eq!(line.subject, format!("payment/{id}"));
 }
 
