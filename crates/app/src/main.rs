@@ -10,6 +10,7 @@ mod listening;
 mod logging;
 mod master_key;
 mod metrics;
+mod mode;
 mod readiness;
 mod runtimes;
 mod sealed_keys;

@@ -11,11 +11,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use quipu_configuration::{LogFormat, Settings};
-use quipu_delivery::Dispatcher;
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, ViewerLimits, Viewers, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_signing::Keyring;
-use quipu_tickets::{TICKET_QUEUES, TicketOffice};
+use quipu_tickets::TicketOffice;
 
 use crate::{
     data_folder::{DataFolder, ServingLock},
@@ -26,6 +25,7 @@ use crate::{
     logging,
     master_key::{self, Start},
     metrics::{self, Collected, Metrics},
+    mode::Mode,
     readiness::Parts,
     runtimes::{self, Runtimes, cores},
     sealed_keys,
@@ -34,7 +34,7 @@ use crate::{
     stopping::serve_until,
     traces::{self, Traces},
     wire::{self, Delivering, Foundation, UseCases},
-    workers::{Alert, Beat, ExpiredKeys, OldDeliveries, PATIENCE, Seal, Settle, Tend, Watched, Workers},
+    workers::{PATIENCE, Workers, start_heart, start_workers},
 };
 
 /// How long a process that was told to end takes at most.
@@ -51,9 +51,9 @@ const LATEST_COMMIT: Duration = Duration::from_secs(5);
 const _: () = assert!(PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
-pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
+pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
     let traces = settings.otlp_url.as_deref().map(Traces::to).transpose()?;
-    let usual = if dev { LogFormat::Text } else { LogFormat::Json };
+    let usual = if mode == Mode::Demo { LogFormat::Text } else { LogFormat::Json };
     let logging = logging::start(settings, usual, traces.as_ref())?;
     // Dropped after everything but the log: what happens while the process drains is sent too, and the log says
     // if it could not be sent.
@@ -80,11 +80,14 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let ended = runtimes.run(async {
         let prepared = async {
             let settled = settings.clone();
-            let lay = move || if dev { ground_of_demo(&settled) } else { ground(&settled) };
+            let lay = move || match mode {
+                Mode::Production => ground(&settled),
+                Mode::Demo => ground_of_demo(&settled),
+            };
             let (keyring, folder, taken) = tokio::task::spawn_blocking(lay).await??;
             lock = taken;
             let foundation = Foundation::lay(settings, keyring, store).await?;
-            prepare(&foundation, embedded.is_some() || dev).await?;
+            prepare(&foundation, embedded.is_some() || mode == Mode::Demo).await?;
             Ok::<_, anyhow::Error>((foundation, folder))
         };
         let (foundation, folder) = tokio::select! {
@@ -103,8 +106,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
             // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;
         }
-        let metrics = bind_metrics(settings, &foundation, collected, dev)?;
-        serve(settings, &folder, foundation, (metrics, signals), &shares, dev).await
+        let metrics = bind_metrics(settings, &foundation, collected, mode)?;
+        serve(settings, &folder, foundation, (metrics, signals), &shares, mode).await
     });
     drop(lock);
     ended
@@ -167,11 +170,11 @@ fn bind_metrics(
     settings: &Settings,
     foundation: &Foundation,
     collected: Collected,
-    dev: bool,
+    mode: Mode,
 ) -> Result<Metrics> {
     let address = settings.metrics_listen;
     let listener = match metrics::listener(address) {
-        Err(error) if dev => {
+        Err(error) if mode == Mode::Demo => {
             tracing::warn!("{error:#}; metrics are served on another port");
             metrics::listener((address.ip(), 0).into())?
         }
@@ -210,7 +213,7 @@ async fn serve(
     foundation: Foundation,
     (metrics, mut signals): (Metrics, Signals),
     shares: &Descriptors,
-    dev: bool,
+    mode: Mode,
 ) -> Result<ExitCode> {
     let listener = listen(settings.listen)
         .with_context(|| format!("listen: {} cannot be listened on", settings.listen))?;
@@ -221,7 +224,10 @@ async fn serve(
     let use_cases = UseCases::over(&foundation, settings, &public_url, links, Arc::new(viewers))?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let tickets = wire::ticket_office(&foundation, settings)?;
-    let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
+    let demo = match mode {
+        Mode::Production => None,
+        Mode::Demo => Some(dev::credentials(&foundation, folder, &base_url).await?),
+    };
     let demo_page = match &demo {
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
@@ -229,8 +235,10 @@ async fn serve(
     // A node must be known to live before it has deliveries in hand, and for as long as it has any work.
     let mut heart = start_heart(&foundation).await?;
     let Delivering { edge: webhooks, dispatcher } =
-        foundation.webhooks(&settings.webhooks, dev, shares.deliveries)?;
-    let mut workers = start_workers(&foundation, &use_cases, &tickets, dispatcher, metrics, settings);
+        foundation.webhooks(&settings.webhooks, mode, shares.deliveries)?;
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, settings);
+    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
+    workers.start(|stop| metrics.run(stop));
     let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
@@ -287,54 +295,6 @@ async fn drain(foundation: Foundation, workers: Workers, heart: Workers, key_use
     }
     tracing::info!("drained");
     Ok(())
-}
-
-/// Starts the heart, which is told to stop after all others. The first heartbeat is written when this returns.
-async fn start_heart(foundation: &Foundation) -> Result<Workers> {
-    let beat = Beat { queue: foundation.queue() };
-    beat.queue.beat().await.context("the first heartbeat of this node cannot be written")?;
-    let mut heart = Workers::new();
-    heart.start(|stop| beat.run(stop));
-    Ok(heart)
-}
-
-fn start_workers(
-    foundation: &Foundation,
-    use_cases: &UseCases,
-    tickets: &Arc<TicketOffice>,
-    dispatcher: Dispatcher,
-    metrics: Metrics,
-    settings: &Settings,
-) -> Workers {
-    let mut workers = Workers::new();
-    let queue = foundation.queue();
-    let clock = || Arc::clone(&foundation.clock);
-    let settle =
-        Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
-    workers.start(|stop| settle.run(stop));
-    for kind in TICKET_QUEUES {
-        let (queue, office) = (Arc::clone(&queue), Arc::clone(tickets));
-        let tend = Tend { kind, queue, office, clock: clock() };
-        workers.start(|stop| tend.run(stop));
-    }
-    let alert = Alert { queue, use_case: Arc::clone(&use_cases.alert), clock: clock() };
-    workers.start(|stop| alert.run(stop));
-    let watched = Watched {
-        viewers: Arc::clone(&use_cases.pages.viewers),
-        news: foundation.news(),
-        payments: foundation.payments(),
-    };
-    workers.start(|stop| watched.run(stop));
-    let expired_keys = ExpiredKeys { keys: foundation.used_keys(), clock: clock() };
-    workers.start(|stop| expired_keys.run(stop));
-    let keep_for = settings.webhooks.keep_for;
-    let old_deliveries = OldDeliveries { queue: foundation.deliveries(), clock: clock(), keep_for };
-    workers.start(|stop| old_deliveries.run(stop));
-    let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
-    workers.start(|stop| seal.run(stop));
-    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
-    workers.start(|stop| metrics.run(stop));
-    workers
 }
 
 /// The parts that calls need beside the use cases that move payments.

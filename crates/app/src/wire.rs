@@ -24,7 +24,7 @@ use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, Deliverer, DeliveryQueue, Signer};
 use tokio::runtime::Handle;
 
-use crate::attention::LoudAttention;
+use crate::{attention::LoudAttention, mode::Mode};
 
 /// The parts that every command needs: the database, the keys, the clock and the source of randomness.
 #[derive(Clone)]
@@ -139,13 +139,13 @@ impl Foundation {
     pub(crate) fn webhooks(
         &self,
         settings: &WebhookSettings,
-        dev: bool,
+        mode: Mode,
         at_once: usize,
     ) -> Result<Delivering> {
         let store = || Arc::new(self.store.clone());
         let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
         let signer = Signer::new(Arc::clone(&self.keyring), self.credentials(), clock());
-        let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(dev));
+        let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(mode == Mode::Demo));
         let courier: Arc<dyn Courier> = Arc::new(HttpCourier::new(sender, signer, clock())?);
         let dispatcher = Dispatcher::new(Parts {
             queue: store(),

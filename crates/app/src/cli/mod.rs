@@ -33,7 +33,7 @@ use quipu_configuration::Settings;
 use quipu_http::Readers;
 
 pub(crate) use self::answer::Unanswered;
-use crate::serve;
+use crate::{mode::Mode, serve};
 
 /// Quipu, a payment gateway for merchants.
 #[derive(Debug, Parser)]
@@ -134,7 +134,8 @@ impl Cli {
         }
         let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
         match self.command {
-            Command::Serve { dev } => serve::run(&settings, dev),
+            Command::Serve { dev: false } => serve::run(&settings, Mode::Production),
+            Command::Serve { dev: true } => serve::run(&settings, Mode::Demo),
             Command::Migrate { existing } => database::migrate(&settings, existing),
             Command::Check => database::check(&settings),
             Command::Chain(command) => command.run(&settings),

@@ -8,6 +8,7 @@ mod old_deliveries;
 mod rounds;
 mod seal;
 mod settle;
+mod start;
 mod tend;
 mod watched;
 
@@ -18,9 +19,13 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
+use self::{
+    alert::Alert, beat::Beat, expired_keys::ExpiredKeys, old_deliveries::OldDeliveries, seal::Seal,
+    settle::Settle, tend::Tend, watched::Watched,
+};
 pub(crate) use self::{
-    alert::Alert, beat::Beat, expired_keys::ExpiredKeys, old_deliveries::OldDeliveries, rounds::PATIENCE,
-    seal::Seal, settle::Settle, tend::Tend, watched::Watched,
+    rounds::PATIENCE,
+    start::{start_heart, start_workers},
 };
 use crate::stop_signal::StopSignal;
 
