@@ -15,7 +15,7 @@ use std::sync::Arc;
 use quipu_commit::{Changes, Commit, CommitError, Refusal, WorkInHand, WorkQueue};
 use quipu_kernel::{Clock, Entropy, StoreError};
 
-use self::{expire::expiry, unknown_rails::UnknownRails};
+use self::{again::expiry, unknown_rails::UnknownRails};
 use crate::{
     error::SettleError,
     payment::{DueAction, Payment},

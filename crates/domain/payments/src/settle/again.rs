@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{Changes, Decided, WorkChange, WorkInHand, act_on};
+use quipu_merchants::{Direction, Method};
 
-use super::{Attended, SettlePayment, expire::expiry};
+use super::{Attended, SettlePayment};
 use crate::{
     error::SettleError,
-    payment::{Due, DueAction, Payment, changes},
+    payment::{Due, DueAction, Payment, changes, status::Trigger},
     rail::Rail,
 };
 
@@ -138,4 +139,18 @@ pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Pay
 pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
     let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
     IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
+}
+
+/// What the end of its time does to a payment.
+pub(super) fn at_expiry(payment: &Payment) -> Trigger {
+    let terms = payment.terms();
+    let is_redirected_deposit =
+        terms.method == Method::RedirectPay && terms.kind.direction() == Direction::Deposit;
+    if is_redirected_deposit { Trigger::GiveUp } else { Trigger::Expire }
+}
+
+/// When the payment expires, if its status allows that.
+pub(super) fn expiry(payment: &Payment) -> Option<Due> {
+    payment.status().after(payment.situation(), at_expiry(payment))?;
+    payment.terms().expiry()
 }

@@ -5,8 +5,7 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, RETRY_AFTER, outside_schedule_if_taken_over},
-    expire::expiry,
+    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, RETRY_AFTER, expiry, outside_schedule_if_taken_over},
 };
 use crate::{
     error::{RailEventError, SettleError},

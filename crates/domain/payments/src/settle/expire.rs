@@ -1,12 +1,14 @@
 //! The end of a payment's time.
 
 use quipu_commit::{Decided, WorkInHand, act_on};
-use quipu_merchants::{Direction, Method};
 
-use super::{SettlePayment, again::RETRY_AFTER};
+use super::{
+    SettlePayment,
+    again::{RETRY_AFTER, at_expiry},
+};
 use crate::{
     error::SettleError,
-    payment::{Due, DueAction, Payment, apply::TransitionContext, changes, status::Trigger},
+    payment::{Due, DueAction, Payment, apply::TransitionContext, changes},
 };
 
 impl SettlePayment {
@@ -35,18 +37,4 @@ impl SettlePayment {
         }
         expired
     }
-}
-
-/// What the end of its time does to a payment.
-fn at_expiry(payment: &Payment) -> Trigger {
-    let terms = payment.terms();
-    let is_redirected_deposit =
-        terms.method == Method::RedirectPay && terms.kind.direction() == Direction::Deposit;
-    if is_redirected_deposit { Trigger::GiveUp } else { Trigger::Expire }
-}
-
-/// When the payment expires, if its status allows that.
-pub(super) fn expiry(payment: &Payment) -> Option<Due> {
-    payment.status().after(payment.situation(), at_expiry(payment))?;
-    payment.terms().expiry()
 }

@@ -7,8 +7,7 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, not_begun, until_room},
-    expire::expiry,
+    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, until_room},
     stale_is_success,
 };
 use crate::{
