@@ -179,7 +179,8 @@ async fn a_redis_that_is_flushed_gives_nobody_a_share_of_what_others_used() {
     redis.flush().await;
     let verdict = nodes[1].take(budget, &used).await;
     assert!(!verdict.allowed && verdict.limit == 60 && verdict.remaining == 0, "{verdict:?}");
-    assert_eq!(verdict.retry_after_seconds, 1);
+    // Once the other node has told what it allowed, the window itself says when there is room again.
+    assert!(matches!(verdict.retry_after_seconds, 1 | 3_500..=3_601), "{verdict:?}");
     let mut allowed = 0;
     until(async || {
         assert_eq!(take_many(&nodes[1], budget, &used, 3).await, 0);

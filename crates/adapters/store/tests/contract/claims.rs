@@ -340,10 +340,10 @@ async fn heard_of(store: &AnyStore, before: i64) {
 async fn a_listener_hears_of_every_batch(fixture: Fixture) {
     let (one, other) = (fixture.open().await, fixture.open().await);
     let (mut here, mut there) = (one.listen(), other.listen());
-    let heard = async |listener: &mut dyn quipu_commit::Listener, id: &str| {
+    let heard = async |listener: &mut dyn quipu_commit::Listener, id: &str, patience| {
         let wanted = (Aggregate::PAYMENT, tenant(1), id.to_owned());
         loop {
-            match tokio::time::timeout(Duration::from_secs(2), listener.next()).await {
+            match tokio::time::timeout(patience, listener.next()).await {
                 Ok(NewsItem::News(news)) if news.saved.contains(&wanted) => return true,
                 Ok(_) => {}
                 Err(_) => return false,
@@ -355,8 +355,8 @@ async fn a_listener_hears_of_every_batch(fixture: Fixture) {
     for _ in 0..20 {
         let made = one.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
         let id = made.into_saved::<Payment>().expect("a payment").id().as_str().to_owned();
-        assert!(heard(&mut *here, &id).await);
-        if !fixture.is_server() || heard(&mut *there, &id).await {
+        assert!(heard(&mut *here, &id, Duration::from_secs(20)).await);
+        if !fixture.is_server() || heard(&mut *there, &id, Duration::from_secs(2)).await {
             remote = true;
             break;
         }

@@ -62,15 +62,20 @@ async fn open(url: &str, call: Duration, lock: Duration) -> Store {
     let mut settings = StoreSettings::new(url);
     (settings.readers, settings.lanes) = (2, 1);
     (settings.call, settings.lock) = (call, lock);
-    Store::open(settings, fixture::handle()).await.expect("the store opens")
+    fixture::opened(settings).await
 }
 
 /// A store behind a proxy that has its connections, and the reads and writes that a caller may ask for.
 async fn warm(fixture: &Fixture) -> (Proxy, Store) {
+    warm_within(fixture, CALL).await
+}
+
+async fn warm_within(fixture: &Fixture, call: Duration) -> (Proxy, Store) {
     let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
-    let store = open(&proxy.url, CALL, Duration::from_secs(1)).await;
-    store.commit(funding(tenant(1), 1_000)).await.expect("funded");
-    store.balance(tenant(1), MXN).await.expect("read");
+    let store = open(&proxy.url, call, Duration::from_secs(1)).await;
+    // On a busy machine the first ones may be too late.
+    until(async || store.commit(funding(tenant(1), 1_000)).await.is_ok()).await;
+    until(async || store.balance(tenant(1), MXN).await.is_ok()).await;
     (proxy, store)
 }
 
@@ -132,7 +137,7 @@ async fn the_steps_of_a_call_share_its_time(fixture: Fixture) {
 async fn who_is_not_begun_in_time_is_told_that_nothing_happened(fixture: Fixture) {
     let store = open(&fixture.url, Duration::from_secs(4), Duration::from_secs(1)).await;
     for merchant in 1..=16 {
-        store.commit(funding(tenant(merchant), 1_000)).await.expect("funded");
+        until(async || store.commit(funding(tenant(merchant), 1_000)).await.is_ok()).await;
     }
     let mut locking = session(&fixture, "BEGIN; SELECT 1 FROM balances FOR UPDATE").await;
     let withdrawals = (0..64).map(|number| {
@@ -252,7 +257,7 @@ async fn checks_hold_up_no_reads(fixture: Fixture) {
 
 /// What a lost connection began must not lock the merchant's rows until the server notices.
 async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
-    let (proxy, store) = warm(&fixture).await;
+    let (proxy, store) = warm_within(&fixture, 2 * CALL).await;
     let (side, at, action) = (Side::Client, Point::Commit, Action::Swallow);
     proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::ZERO }));
     store

@@ -1,6 +1,9 @@
 //! A database of one's own for every test.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use quipu_commit::{Commit, CommitError, Refusal, UsedKeys, WorkQueue};
@@ -224,6 +227,22 @@ impl Fixture {
     }
 }
 
+/// How long it may take on a busy machine until a store is open that gives up soon.
+const OPENED: Duration = Duration::from_mins(2);
+
+/// A store that gives up soon: on a busy machine even before it is open.
+pub(crate) async fn opened(settings: StoreSettings) -> Store {
+    let end = Instant::now() + OPENED;
+    loop {
+        match Store::open(settings.clone(), handle()).await {
+            Ok(store) => return store,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        // Those who are opened at the same time are not to keep each other from it.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 /// A store on a database in which the first merchant has money.
 pub(crate) async fn funded(fixture: &Fixture, units: i64) -> Store {
     let store = fixture.open().await;
@@ -248,10 +267,10 @@ pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> Re
 
 /// Waits until something is so, and gives up after a minute.
 pub(crate) async fn until(mut so: impl AsyncFnMut() -> bool) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !so().await {
-        assert!(std::time::Instant::now() < deadline, "it never came to be");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        assert!(Instant::now() < deadline, "it never came to be");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

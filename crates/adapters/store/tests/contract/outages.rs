@@ -105,23 +105,12 @@ impl Dice {
     }
 }
 
-/// How long it may take on a busy machine until a store is open that gives up soon.
-const OPENED: Duration = Duration::from_mins(2);
-
-/// A store behind a proxy, which gives up soon: on a busy machine even before it is open.
+/// A store behind a proxy, which gives up soon.
 async fn behind(proxy: &Proxy) -> Store {
     let mut settings = StoreSettings::new(&proxy.url);
     (settings.readers, settings.lanes) = (2, 1);
     (settings.call, settings.lock) = (Duration::from_secs(4), Duration::from_millis(300));
-    let end = Instant::now() + OPENED;
-    loop {
-        match Store::open(settings.clone(), fixture::handle()).await {
-            Ok(store) => return store,
-            Err(error) => assert!(Instant::now() < end, "{error}"),
-        }
-        // Those who are opened at the same time are not to keep each other from it.
-        sleep(Duration::from_millis(200)).await;
-    }
+    fixture::opened(settings).await
 }
 
 /// How many messages a run's changes take on a connection that has its statements, and on one that has not.

@@ -97,7 +97,7 @@ const LOST: Blow = Blow {
     at: Point::Commit,
     arrives: false,
     action: Action::Cut,
-    gone_for: Duration::from_secs(8),
+    gone_for: Duration::from_secs(12),
 };
 
 async fn until_freed(store: &Store) {

@@ -36,10 +36,11 @@ struct Position {
 }
 
 impl Server {
-    /// One that will be there, on a port that is free now.
+    /// One that will be there, on a port that is free now, below those that the system hands out to others meanwhile.
     pub(crate) fn at(folder: PathBuf) -> Self {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        Self { folder, port: free.local_addr().expect("an address").port() }
+        let candidates = std::iter::repeat_with(|| 20_000 + (uuid::Uuid::new_v4().as_u128() % 12_000) as u16);
+        let mut free = candidates.filter(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok());
+        Self { folder, port: free.next().expect("the candidates never end") }
     }
 
     pub(crate) fn script(&self, word: &str, arguments: &[&str]) {

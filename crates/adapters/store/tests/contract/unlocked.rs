@@ -26,7 +26,7 @@ const MANY: i64 = 30;
 async fn patient(fixture: &Fixture) -> Store {
     let mut settings = StoreSettings::new(&fixture.url);
     (settings.readers, settings.lanes) = (2, 1);
-    (settings.call, settings.lock) = (Duration::from_mins(1), Duration::from_secs(2));
+    (settings.call, settings.lock) = (Duration::from_mins(1), Duration::from_secs(3));
     Store::open(settings, fixture::handle()).await.expect("the store opens")
 }
 
