@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use quipu_tests::{Database, Gateway, Setup, on_both_databases};
+use quipu_tests::{Database, Gateway, Setup, free_port, on_both_databases};
 
 on_both_databases!(
     getting_started_ends_with_a_verified_webhook,
@@ -38,6 +38,11 @@ fn blocks(text: &str) -> Vec<Block> {
     found
 }
 
+/// A line of the shell that waits until this one, which has no single quotes, succeeds, and fails after a minute.
+fn waiting_for(line: &str) -> String {
+    format!("timeout 60 bash -c 'until {line}; do sleep 0.1; done'")
+}
+
 /// One script of all blocks of a guide. What stays in a terminal of its own runs beside the rest; the server is ours.
 fn script(text: &str) -> String {
     let mut script = String::from("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n");
@@ -47,7 +52,7 @@ fn script(text: &str) -> String {
             "sh server" => assert_eq!(lines, "make run", "the tests start the server themselves"),
             "sh listener" => {
                 script.extend(["(", &lines, ") >listener.out 2>&1 &\n"]);
-                script.push_str("until grep -q listening listener.out; do sleep 0.1; done");
+                script.push_str(&waiting_for("grep -q listening listener.out"));
             }
             "text" | "json" => {}
             other => panic!("a block of the kind {other:?} is not run by anything"),
@@ -80,13 +85,10 @@ fn run(gateway: &Gateway, guide: &str, change: impl FnOnce(String) -> String) ->
 async fn getting_started_ends_with_a_verified_webhook(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
     // Several listeners run at once in these tests: each has a port of its own.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|bound| bound.local_addr())
-        .expect("a port")
-        .port();
-    let ending = "\nuntil [ \"$(grep -c 'signature verifies' listener.out)\" -ge 2 ]; do sleep 0.1; done\ncat listener.out\n";
-    let printed =
-        run(&gateway, "GETTING-STARTED.md", |script| script.replace("9099", &port.to_string()) + ending);
+    let port = free_port().to_string();
+    let verified = waiting_for("[ \"$(grep -c \"signature verifies\" listener.out)\" -ge 2 ]");
+    let ending = format!("\n{verified}\ncat listener.out\n");
+    let printed = run(&gateway, "GETTING-STARTED.md", |script| script.replace("9099", &port) + &ending);
     assert!(printed.contains("\"status\":\"completed\""), "{printed}");
     for event in ["payment.created", "payment.completed"] {
         let verified = |line: &str| line.starts_with(event) && line.ends_with("  signature verifies");
@@ -150,7 +152,7 @@ while answers:
     server.handle_request()
 PYTHON
 python3 proxy.py >proxy.port &
-until [ -s proxy.port ]; do sleep 0.1; done
+timeout 60 bash -c "until [ -s proxy.port ]; do sleep 0.1; done"
 python3 pay.py "http://127.0.0.1:$(cat proxy.port)" key proxied ana@example.com
 "#;
 

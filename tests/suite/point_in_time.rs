@@ -1,12 +1,11 @@
 //! A server is brought back to a moment by the very lines of docs/OPERATIONS.md, "Point-in-time recovery".
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use quipu_tests::{CommandOutput, Database, ScratchFolder, Setup, draft, eventually};
+use quipu_tests::{CommandOutput, Database, ScratchFolder, Setup, draft, eventually, free_port};
 
 const GUIDE: &str = include_str!("../../docs/OPERATIONS.md");
 
@@ -62,7 +61,7 @@ struct Server {
 impl Server {
     fn make(settings: &str) -> Self {
         let scratch = ScratchFolder::new();
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+        let port = free_port();
         let folder = scratch.path().join("servers/first");
         let server = Self { scratch, folder, port };
         open_to_all(server.scratch.path());

@@ -1,12 +1,11 @@
 //! Rate limits of several nodes, which share a Redis and can do without it (docs/API.md, "Rate limits").
 
 use std::{
-    hash::{BuildHasher as _, RandomState},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     process::{Child, Command, Stdio},
 };
 
-use quipu_tests::{Client, Database, Gateway, Merchant, Setup, draft, eventually};
+use quipu_tests::{Client, Database, Gateway, Merchant, Setup, draft, eventually, free_port};
 use serde_json::json;
 
 use super::{limits::announced, people::text};
@@ -82,13 +81,6 @@ async fn a_lost_redis_refuses_nobody_and_a_found_one_is_shared_again() {
 async fn is_shared([here, there]: &[Client; 2]) -> bool {
     let (first, second) = (here.get(BALANCE).await, there.get(BALANCE).await);
     (announced(&first), announced(&second)) == ((LIMIT, LIMIT - 1), (LIMIT, LIMIT - 2))
-}
-
-/// A port below those that the system hands out, so that nobody is given it while its Redis is down.
-fn free_port() -> u16 {
-    let random = || u16::try_from(RandomState::new().hash_one(()) % 12_000).expect("a small number");
-    let mut candidates = std::iter::repeat_with(|| 20_000 + random());
-    candidates.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("the candidates never end")
 }
 
 /// A Redis of this test's own, to be killed.
