@@ -162,18 +162,19 @@ async fn public_libraries_verify_what_arrives(database: Database) {
     theirs.verify(delivery.body.as_bytes(), &headers).expect("the Rust library believes it");
     assert!(theirs.verify(b"{}", &headers).is_err());
 
-    let folder = ScratchFolder::new();
-    let target = folder.path().display().to_string();
-    let pip = ["-m", "pip", "install", "--quiet", "--target", &target, "standardwebhooks"];
-    let installed = Command::new("python3").args(pip).status().expect("pip can be run");
-    assert!(installed.success(), "the Python library can be installed");
+    let tools = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/contract/tools.sh"))
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("bash can be run");
+    assert!(tools.status.success(), "the Python library can be installed");
+    let tools = String::from_utf8(tools.stdout).expect("UTF-8");
     let python = "import json, sys\nfrom standardwebhooks import Webhook, WebhookVerificationError\n\
                   given = json.load(sys.stdin)\n\
                   try:\n    Webhook(given['secret']).verify(given['body'], given['headers']); print('true')\n\
                   except WebhookVerificationError:\n    print('false')";
     let program = || {
-        let mut command = Command::new("python3");
-        command.args(["-c", python]).env("PYTHONPATH", folder.path());
+        let mut command = Command::new(format!("{}/bin/python3", tools.trim_end()));
+        command.args(["-c", python]);
         command
     };
     assert_verifies("the Python library", program, &secret, &delivery);
