@@ -9,11 +9,22 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Where pictures of what was looked at are kept. */
 export const shots = process.env.QUIPU_SCREENSHOTS ?? path.join(import.meta.dirname, 'screenshots');
 
+/** How many milliseconds anything may take: long, because a build machine does much at a time. */
+const timeout = 120_000;
+
 /** A browser; as root it cannot have a sandbox of its own. */
 export const launch = () => chromium.launch({
   executablePath: process.env.QUIPU_CHROMIUM ?? '/usr/bin/chromium',
   args: process.getuid() === 0 ? ['--no-sandbox'] : [],
+  timeout,
 });
+
+/** A page in a context of its own with these options. */
+export const newPage = async (browser, options) => {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(timeout);
+  return context.newPage();
+};
 
 /** What axe-core finds wrong with a page, by these rules or all. Evaluated, since the page's policy lets no further script load. */
 export const axeOf = async (page, rules) => {

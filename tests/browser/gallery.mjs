@@ -3,7 +3,7 @@
 // sideways scrolling, none at twice the text size either.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { axeOf, launch, report } from './browser.mjs';
+import { axeOf, launch, newPage, report } from './browser.mjs';
 import { serve } from './gallery_pages.mjs';
 
 const [folder, out, ...words] = process.argv.slice(2);
@@ -16,8 +16,7 @@ const browser = await launch();
 let wrong = 0;
 const looks = [[320, 'light'], [320, 'dark'], [768, 'light'], [1400, 'light'], [1400, 'dark']];
 for (const [width, colorScheme] of looks) {
-  const context = await browser.newContext({ viewport: { width, height: width === 320 ? 640 : 900 }, colorScheme, reducedMotion: 'reduce' });
-  const page = await context.newPage();
+  const page = await newPage(browser, { viewport: { width, height: width === 320 ? 640 : 900 }, colorScheme, reducedMotion: 'reduce' });
   const violations = [];
   page.on('console', (message) => { if (/Content Security Policy/.test(message.text())) violations.push(message.text()); });
   for (const name of chosen) {
@@ -33,7 +32,7 @@ for (const [width, colorScheme] of looks) {
     }
     wrong += report(`${name} ${width} ${colorScheme}`, found);
   }
-  await context.close();
+  await page.context().close();
 }
 await browser.close();
 gallery.close();

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { axeOf, launch, shots } from './browser.mjs';
+import { axeOf, launch, newPage, shots } from './browser.mjs';
 import { Gateway, eventually } from './gateway.mjs';
 
 const redirect = { currency: 'LKR', method: 'redirectpay' };
@@ -16,15 +16,22 @@ before(async () => {
 });
 after(async () => { await browser?.close(); gateway?.stop(); });
 
-/** A page in a browser of its own, and every violation of its policy and every error of its script. */
-const visit = async (url, options = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
+/** Goes to an address, and waits for what a page asks its server for by itself, which may come before the page has loaded. */
+const goAndHear = (page, url, part) =>
+  Promise.all([page.waitForResponse((response) => response.url().includes(part)), page.goto(url)]);
+
+/** A page of its own, and every violation of its policy and every error of its script. */
+const blank = async (options = {}) => {
+  const page = await newPage(browser, { viewport: { width: 1400, height: 900 }, ...options });
   page.wrong = [];
   page.on('console', (message) => { if (message.type() === 'error') page.wrong.push(message.text()); });
   page.on('pageerror', (error) => page.wrong.push(String(error)));
   page.loads = 0;
   page.on('load', () => { page.loads += 1; });
+  return page;
+};
+const visit = async (url, options) => {
+  const page = await blank(options);
   await page.goto(url);
   return page;
 };
@@ -82,8 +89,8 @@ test('a stream that is cut in the middle is taken up again', async () => {
   });
   await new Promise((ready) => proxy.listen(0, '127.0.0.1', ready));
   const payment = await gateway.create(redirect);
-  const page = await visit(`http://127.0.0.1:${proxy.address().port}${payment.path}`);
-  await page.waitForResponse((response) => response.url().includes('/events'));
+  const page = await blank();
+  await goAndHear(page, `http://127.0.0.1:${proxy.address().port}${payment.path}`, '/events');
   for (const socket of open) socket.destroy();
   await gateway.decide(payment, 'approve');
   await turnsTo(page, 'Payment received');
@@ -95,13 +102,12 @@ test('a stream that is cut in the middle is taken up again', async () => {
 
 test('where no stream comes through the page asks instead', async () => {
   const payment = await gateway.create(redirect);
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage(browser);
   await page.route('**/events*', (route) => route.abort());
   await page.goto(payment.payment_page_url);
   await gateway.decide(payment, 'approve');
   await turnsTo(page, 'Payment received');
-  await context.close();
+  await page.context().close();
 });
 
 test('an answer that arrives after a later one changes nothing', async () => {
@@ -110,8 +116,8 @@ test('an answer that arrives after a later one changes nothing', async () => {
     payout: { bank_account: '032180000118359719' },
   });
   const decide = (verb) => gateway.operator('POST', `/operator/v1/payments/${payment.transaction_id}/${verb}`, {});
-  const page = await visit(payment.payment_page_url);
-  await page.waitForResponse((response) => response.url().includes('/events'));
+  const page = await blank();
+  await goAndHear(page, payment.payment_page_url, '/events');
   let release, held;
   const over = new Promise((ready) => { release = ready; });
   await page.route((url) => url.pathname === payment.path, async (route) => {
@@ -136,8 +142,7 @@ test('an answer that arrives after a later one changes nothing', async () => {
 test('a page whose stream has fallen silent asks anew after a while, and when somebody comes back to it', async () => {
   const silent = async () => {
     const payment = await gateway.create(redirect);
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const page = await newPage(browser);
     await page.clock.install();
     // Nothing ever comes of it, and no error either.
     await page.route('**/events*', () => {});
@@ -172,8 +177,7 @@ test('without JavaScript the page says the same and asks the browser to load it 
 test('the time left runs by the server’s clock, and a value is copied as banks want it', async () => {
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
   // A device whose clock is a day ahead.
-  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
-  const page = await context.newPage();
+  const page = await newPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.addInitScript(() => { const now = Date.now; Date.now = () => now() + 86_400_000; });
   await page.goto(payment.payment_page_url);
   const left = () => page.locator('.left').textContent();
@@ -185,7 +189,7 @@ test('the time left runs by the server’s clock, and a value is copied as banks
   assert.equal(await page.locator('#say').textContent(), 'Copied');
   await page.getByRole('button', { name: 'Copy: Amount' }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '1234.56');
-  await context.close();
+  await page.context().close();
 });
 
 test('a recipient fills the form, corrects it, and sees the payout go', async () => {
@@ -217,7 +221,7 @@ test('every language, light and dark, from 320 to 1400 pixels: nothing is cut of
   const looks = [[320, 'light'], [320, 'dark'], [768, 'light'], [1400, 'dark']];
   for (const language of ['en', 'es', 'tr', 'si', 'ka', 'pt']) {
     for (const [width, colorScheme] of looks) {
-      const page = await visit('about:blank', { viewport: { width, height: 800 }, colorScheme, locale: language, reducedMotion: 'reduce' });
+      const page = await blank({ viewport: { width, height: 800 }, colorScheme, locale: language, reducedMotion: 'reduce' });
       for (const [name, payment] of Object.entries(payments)) {
         const about = `${name} ${language} ${width} ${colorScheme}`;
         await page.goto(payment.payment_page_url);
@@ -235,14 +239,12 @@ test('every language, light and dark, from 320 to 1400 pixels: nothing is cut of
 
 test('the first load is below 40 KB', async () => {
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage(browser);
   const bodies = [];
   page.on('response', (response) => { if (!response.url().includes('/events')) bodies.push(response.body().catch(() => '')); });
-  await page.goto(payment.payment_page_url);
-  await page.waitForResponse((response) => response.url().includes('/details'));
+  await goAndHear(page, payment.payment_page_url, '/details');
   const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
   assert.ok(bytes > 5_000 && bytes < 40_960, `${bytes} bytes`);
   assert.ok(bodies.length >= 4);
-  await context.close();
+  await page.context().close();
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { launch, shots } from './browser.mjs';
+import { launch, newPage, shots } from './browser.mjs';
 import { Gateway } from './gateway.mjs';
 
 let gateway, browser;
@@ -48,8 +48,7 @@ const tryIt = async (page, operation, parameters = {}) => {
 };
 
 test('a reader of the reference makes calls with an API key, and signed ones, without any other host', async () => {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 1000 } });
-  const page = await context.newPage();
+  const page = await newPage(browser, { viewport: { width: 1400, height: 1000 } });
   const wrong = [];
   const hosts = new Set();
   page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) wrong.push(`${message.text()} ${message.location().url}`); });
@@ -84,5 +83,5 @@ test('a reader of the reference makes calls with an API key, and signed ones, wi
   await page.screenshot({ path: path.join(shots, 'reference.png') });
   assert.deepEqual([...hosts], [gateway.base]);
   assert.deepEqual(wrong, []);
-  await context.close();
+  await page.context().close();
 });

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { axeOf, launch } from './browser.mjs';
+import { axeOf, launch, newPage } from './browser.mjs';
 import { serve } from './gallery_pages.mjs';
 
 const example = process.env.QUIPU_GALLERY ?? path.join(path.dirname(process.env.QUIPU_BIN), 'examples', 'gallery');
@@ -24,7 +24,7 @@ after(async () => {
 });
 
 test('each method and state: nothing is cut off, and axe-core finds nothing, in light and dark mode', async () => {
-  const page = await browser.newPage({ reducedMotion: 'reduce' });
+  const page = await newPage(browser, { reducedMotion: 'reduce' });
   const found = [];
   let seen = '';
   page.on('console', (message) => {
@@ -46,11 +46,11 @@ test('each method and state: nothing is cut off, and axe-core finds nothing, in 
   for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'accent-yellow', 'form', 'form-too-late']) {
     assert.ok(names.includes(`${state}.en.html`), state);
   }
-  await page.close();
+  await page.context().close();
 });
 
 test('a code to be scanned stays black on white in forced colours, and a printed page keeps its deadline', async () => {
-  const page = await browser.newPage({ forcedColors: 'active', colorScheme: 'dark' });
+  const page = await newPage(browser, { forcedColors: 'active', colorScheme: 'dark' });
   for (const name of ['pay-cash', 'pay-crypto']) {
     await page.goto(`${gallery.base}/${name}.en.html`);
     const ground = await page.locator('.code').evaluate((code) => getComputedStyle(code).backgroundColor);
@@ -59,5 +59,5 @@ test('a code to be scanned stays black on white in forced colours, and a printed
   await page.emulateMedia({ media: 'print' });
   assert.ok(await page.locator('.clock .until').isVisible());
   assert.ok(await page.locator('.clock .left').isHidden());
-  await page.close();
+  await page.context().close();
 });
