@@ -1,6 +1,9 @@
 //! A node that stands still for so long that another one does its work, and then goes on as if nothing had happened.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use quipu_tests::{
     Behaviour, Database, Gateway, Merchant, Receiver, Setup, draft, eventually,
@@ -11,9 +14,23 @@ use serde_json::{Value, json};
 use super::in_hand::Node;
 
 const FUNDS: i64 = 1_000_000;
+/// Within which a node must stand still after its first call: it waits for ten seconds for the answer.
+const IN_HAND: Duration = Duration::from_secs(8);
+/// How often all is begun anew because the machine was too busy for that.
+const TRIES: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
+    for _ in 0..TRIES {
+        if stands_still_with_work_in_hand().await {
+            return;
+        }
+    }
+    panic!("it never stood still within {IN_HAND:?}");
+}
+
+/// Whether it stood still before any of its calls had ended; if not, nothing is held of it.
+async fn stands_still_with_work_in_hand() -> bool {
     let (provider, receiver) = (Provider::start().await, Receiver::start().await);
     let setup = provider.configure(Setup::new(Database::Postgres)).set("RAILS__STATUS_SCHEDULE", "300ms");
     let gateway = setup.set("WEBHOOKS__RETRY_SCHEDULE", "300ms,300ms").start().await;
@@ -27,6 +44,7 @@ async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
         json!({ "url": receiver.url("/hook"), "events": ["payment.created", "payment.completed"] });
     merchant.api.post("/api/v1/webhooks", &endpoint).await.data();
 
+    let begun = Instant::now();
     // One payout was taken on and one was not when the node stands still, and it waits for the answers to both. It also
     // asks about a deposit, and has deliveries under way.
     provider.always(Endpoint::Payouts, Answers::TakeAndWait);
@@ -42,6 +60,9 @@ async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
         .await;
     receiver.wait_for("/hook", 3).await;
     gateway.pause();
+    if begun.elapsed() > IN_HAND {
+        return false;
+    }
     receiver.behave("/hook", Behaviour::status(200));
     for endpoint in [Endpoint::Status, Endpoint::Payouts] {
         provider.forget_plans(endpoint);
@@ -70,6 +91,7 @@ async fn a_node_that_stood_still_does_no_harm_when_it_goes_on() {
         node.assert_no_panic();
     }
     other.check();
+    true
 }
 
 /// Every payment is completed, under one reference at the provider, and its money has moved once. Those that were in hand
