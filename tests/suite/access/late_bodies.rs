@@ -24,13 +24,18 @@ impl Late {
     async fn begin(gateway: &Gateway, path: &str, credential: &str, body: &str) -> Self {
         let address = gateway.anonymous().base_url().trim_start_matches("http://").to_owned();
         let mut stream = TcpStream::connect(address).await.expect("the gateway listens");
-        let (first, rest) = body.split_at(5);
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{credential}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{first}",
+             Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
             body.len()
         );
         stream.write_all(head.as_bytes()).await.expect("the gateway reads");
+        // Whom it asks for the body it has let in.
+        let mut asked = [0; 25];
+        stream.read_exact(&mut asked).await.expect("an answer begins");
+        assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
+        let (first, rest) = body.split_at(5);
+        stream.write_all(first.as_bytes()).await.expect("the gateway reads");
         Self { stream, rest: rest.to_owned() }
     }
 
@@ -54,8 +59,6 @@ async fn who_is_revoked_while_the_body_arrives_changes_nothing(database: Databas
     let draft = draft::deposit_mxn(100).to_string();
     let by_key = Late::begin(&gateway, "/api/v1/payments", &format!("X-API-Key: {key}"), &draft).await;
     let by_token = Late::begin(&gateway, "/operator/v1/operators", &bearer, &new.to_string()).await;
-    // Both are let in by then.
-    sleep(Duration::from_millis(500)).await;
     operator.delete(&merchant.operator_path(&format!("/api-keys/{key_id}"))).await.ok();
     operator.delete(&format!("/operator/v1/operators/{}", text(&olga, "operator_id"))).await.ok();
     sleep(Duration::from_secs(2)).await;

@@ -160,7 +160,7 @@ async fn the_shell_says_how_to_repeat_what_may_have_happened() {
     let url = deaf_after_the_commit(gateway.postgres_url().expect("PostgreSQL")).await;
     let adjust = ["merchant", "adjust", &id, "--environment", "test", "--currency", "MXN", "--amount", "7"];
     let adjust = [&adjust[..], &["--reason", "a gift"]].concat();
-    let impatient = [("QUIPU__DATABASE_URL", url.as_str()), ("QUIPU__DEADLINES__CALL", "1s")];
+    let impatient = [("QUIPU__DATABASE_URL", url.as_str()), ("QUIPU__DEADLINES__CALL", "6s")];
     let told = gateway.run_under(&impatient, &adjust);
     assert_eq!(told.status, Some(2), "{}", told.stdout);
     let key = told.stderr.split_once("The outcome is unknown. Repeat the command with --key ");

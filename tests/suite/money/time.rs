@@ -18,7 +18,7 @@ on_both_databases!(
 
 async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database) {
     let setup =
-        Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "300ms").set("REDIRECTPAY__CANCEL_AFTER", "2s");
+        Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "300ms").set("REDIRECTPAY__CANCEL_AFTER", "8s");
     let gateway = setup.set("LOG__FORMAT", "json").start().await;
     let merchant = gateway.merchant().await;
     let id = merchant.create(&steered(draft::deposit("LKR", "redirectpay", 500), "stay")).await;
@@ -52,7 +52,7 @@ async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database
 }
 
 async fn a_resolved_redirect_raises_no_alert(database: Database) {
-    let setup = Setup::new(database).set("SIMULATOR__DELAY", "50ms").set("REDIRECTPAY__ALERT_AFTER", "1s");
+    let setup = Setup::new(database).set("SIMULATOR__DELAY", "50ms").set("REDIRECTPAY__ALERT_AFTER", "5s");
     let gateway = setup.start().await;
     let merchant = gateway.merchant().await;
     let quick = merchant.create(&draft::deposit("LKR", "redirectpay", 500)).await;

@@ -171,8 +171,8 @@ async fn an_upload_belongs_to_one_ticket_of_one_merchant(database: Database) {
 
 async fn a_url_ends_and_cannot_be_changed(database: Database) {
     let gateway = Setup::new(database)
-        .set("ATTACHMENTS__UPLOAD_EXPIRES_IN", "2s")
-        .set("ATTACHMENTS__DOWNLOAD_EXPIRES_IN", "2s")
+        .set("ATTACHMENTS__UPLOAD_EXPIRES_IN", "5s")
+        .set("ATTACHMENTS__DOWNLOAD_EXPIRES_IN", "5s")
         .start()
         .await;
     let merchant = gateway.merchant().await;
@@ -199,10 +199,10 @@ async fn a_url_ends_and_cannot_be_changed(database: Database) {
     }
     let asked = SystemClock.now();
     let url = upload_url(api, &id, "b.png", "image/png").await;
-    assert_eq!(url["expires_in"], 2);
-    let two_seconds = Duration::from_secs(2);
-    let life = asked.plus(two_seconds)..=SystemClock.now().plus(two_seconds);
-    assert!(life.contains(&end_of(&url["upload_url"])), "{url} {life:?}");
+    assert_eq!(url["expires_in"], 5);
+    let five_seconds = Duration::from_secs(5);
+    let ends = asked.plus(five_seconds)..=SystemClock.now().plus(five_seconds);
+    assert!(ends.contains(&end_of(&url["upload_url"])), "{url} {ends:?}");
     let ended = async |url: &Value| {
         let answer = fetch(url).await;
         (answer.status() != StatusCode::OK).then_some(answer)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use quipu_tests::{Behaviour, Database, Gateway, Receiver, Setup, draft, eventually, on_both_databases};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::{endpoint, impatient, path_of};
 
@@ -220,9 +221,12 @@ async fn a_hanging_endpoint_delays_no_other(database: Database) {
     let hanging = endpoint(&merchant.api, &receiver.url("/hangs"), &["payment.created"]).await;
     receiver.behave("/hangs", Behaviour::Hang);
     receiver.behave("/fails", Behaviour::status(500));
+    let mut creations = JoinSet::new();
     for _ in 0..PAYMENTS {
-        merchant.create(&draft::deposit_mxn(100)).await;
+        let merchant = merchant.clone();
+        creations.spawn(async move { merchant.create(&draft::deposit_mxn(100)).await });
     }
+    creations.join_all().await;
     receiver.wait_for("/well", PAYMENTS).await;
     // No attempt that hangs has reached its limit of time yet, so that nothing waited for one.
     let log = merchant.api.get(&path_of(&hanging, "/events?limit=100")).await.ok();
