@@ -5,6 +5,8 @@
 //! only if nothing was written since it began.
 
 use std::{
+    borrow::Borrow,
+    hash::Hash,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -36,7 +38,7 @@ pub(crate) struct Cache {
 
 fn memory<K, V>() -> Memory<K, V>
 where
-    K: std::hash::Hash + Eq + Send + Sync + 'static,
+    K: Hash + Eq + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
 {
     Memory::builder().max_capacity(CAPACITY).time_to_live(LIFETIME).build()
@@ -57,15 +59,36 @@ impl Cache {
         }
     }
 
-    /// The number of writes before a look-up, to be given to [`Cache::keep`].
-    pub(crate) fn mark(&self) -> u64 {
+    /// The value of a key: from `memory` if it is there, and otherwise from `read`, whose result is kept.
+    pub(crate) async fn get_or_read<K, Q, V, E>(
+        &self,
+        memory: &Memory<K, V>,
+        key: &Q,
+        read: impl Future<Output = Result<V, E>>,
+    ) -> Result<V, E>
+    where
+        K: Borrow<Q> + Hash + Eq + Send + Sync + 'static,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        V: Clone + Send + Sync + 'static,
+    {
+        if let Some(known) = memory.get(key) {
+            return Ok(known);
+        }
+        let mark = self.mark();
+        let found = read.await?;
+        self.keep(memory, mark, key.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    /// The number of writes before a look-up.
+    fn mark(&self) -> u64 {
         *self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the result of a look-up, unless something was written since `mark`.
-    pub(crate) fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
+    fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
     where
-        K: std::hash::Hash + Eq + Send + Sync + 'static,
+        K: Hash + Eq + Send + Sync + 'static,
         V: Clone + Send + Sync + 'static,
     {
         let writes = self.writes.read().unwrap_or_else(PoisonError::into_inner);

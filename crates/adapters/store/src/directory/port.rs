@@ -83,14 +83,10 @@ impl Store {
 impl RouteBook for Store {
     async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.routes.get(&merchant) {
-            return Ok(known);
-        }
-        let mark = cache.mark();
-        let found = self.ask(query!(|conn| routes::of_merchant(conn, merchant).await)).await?;
-        let found: Arc<[_]> = found.into();
-        cache.keep(&cache.routes, mark, merchant, Arc::clone(&found));
-        Ok(found)
+        let found = cache.get_or_read(&cache.routes, &merchant, async {
+            Ok(self.ask(query!(|conn| routes::of_merchant(conn, merchant).await)).await?.into())
+        });
+        found.await
     }
 
     async fn beneficiary(
@@ -110,14 +106,11 @@ impl CallerBook for Store {
         hash: &str,
     ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.keys_by_hash.get(hash) {
-            return Ok(known);
-        }
-        let (mark, key) = (cache.mark(), hash.to_owned());
-        let by = keys::By::Hash(key.clone());
-        let found = self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new);
-        cache.keep(&cache.keys_by_hash, mark, key, found.clone());
-        Ok(found)
+        let found = cache.get_or_read(&cache.keys_by_hash, hash, async {
+            let by = keys::By::Hash(hash.to_owned());
+            Ok(self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new))
+        });
+        found.await
     }
 
     async fn api_key_by_id(
@@ -125,14 +118,11 @@ impl CallerBook for Store {
         key_id: &str,
     ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.keys_by_id.get(key_id) {
-            return Ok(known);
-        }
-        let (mark, key) = (cache.mark(), key_id.to_owned());
-        let by = keys::By::Id(key.clone());
-        let found = self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new);
-        cache.keep(&cache.keys_by_id, mark, key, found.clone());
-        Ok(found)
+        let found = cache.get_or_read(&cache.keys_by_id, key_id, async {
+            let by = keys::By::Id(key_id.to_owned());
+            Ok(self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new))
+        });
+        found.await
     }
 
     async fn credentials(
@@ -140,14 +130,11 @@ impl CallerBook for Store {
         merchant: MerchantId,
     ) -> Result<Arc<[Arc<KeyEnvelope<HmacCredential>>]>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.credentials.get(&merchant) {
-            return Ok(known);
-        }
-        let mark = cache.mark();
-        let found = self.ask(query!(|conn| credentials::of_merchant(conn, merchant).await)).await?;
-        let found: Arc<[_]> = found.into_iter().map(Arc::new).collect();
-        cache.keep(&cache.credentials, mark, merchant, Arc::clone(&found));
-        Ok(found)
+        let found = cache.get_or_read(&cache.credentials, &merchant, async {
+            let found = self.ask(query!(|conn| credentials::of_merchant(conn, merchant).await)).await?;
+            Ok(found.into_iter().map(Arc::new).collect())
+        });
+        found.await
     }
 
     async fn credential_by_id(
@@ -155,37 +142,27 @@ impl CallerBook for Store {
         credential_id: &str,
     ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.credentials_by_id.get(credential_id) {
-            return Ok(known);
-        }
-        let (mark, key) = (cache.mark(), credential_id.to_owned());
-        let id = key.clone();
-        let found = self.ask(query!(|conn| credentials::find(conn, &id).await)).await?.map(Arc::new);
-        cache.keep(&cache.credentials_by_id, mark, key, found.clone());
-        Ok(found)
+        let found = cache.get_or_read(&cache.credentials_by_id, credential_id, async {
+            let id = credential_id.to_owned();
+            Ok(self.ask(query!(|conn| credentials::find(conn, &id).await)).await?.map(Arc::new))
+        });
+        found.await
     }
 
     async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.operators.get(hash) {
-            return Ok(known);
-        }
-        let (mark, key) = (cache.mark(), hash.to_owned());
-        let hash = key.clone();
-        let found = self.ask(query!(|conn| operators::by_hash(conn, &hash).await)).await?.map(Arc::new);
-        cache.keep(&cache.operators, mark, key, found.clone());
-        Ok(found)
+        let found = cache.get_or_read(&cache.operators, hash, async {
+            let hash = hash.to_owned();
+            Ok(self.ask(query!(|conn| operators::by_hash(conn, &hash).await)).await?.map(Arc::new))
+        });
+        found.await
     }
 
     async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreError> {
         let cache = &self.inner.cache;
-        if let Some(known) = cache.merchants.get(&id) {
-            return Ok(known);
-        }
-        let mark = cache.mark();
-        let found = self.merchant(id).await?.map(Arc::new);
-        cache.keep(&cache.merchants, mark, id, found.clone());
-        Ok(found)
+        let found =
+            cache.get_or_read(&cache.merchants, &id, async { Ok(self.merchant(id).await?.map(Arc::new)) });
+        found.await
     }
 
     async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
