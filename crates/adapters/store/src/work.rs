@@ -12,12 +12,12 @@ use diesel::{
     sqlite::Sqlite,
 };
 use quipu_commit::{DueWork, Queue, QueueState, WorkInHand, WorkQueue};
-use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{StoreError, Timestamp};
 
 use crate::{
     connection::{Connection, either, execute, first, load},
     error::Fault,
-    rows::stored::parsed,
+    rows::stored::tenant_of,
     schema::{deliveries, work},
     statement::statement,
     store::Store,
@@ -287,6 +287,6 @@ fn claim_one_by_one(
 
 fn claimed(queue: Queue, row: ClaimRow) -> Result<WorkInHand, Fault> {
     let (merchant, environment, subject, action, due, attempts, turn) = row;
-    let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+    let tenant = tenant_of(merchant, &environment)?;
     Ok(WorkInHand { queue, tenant, subject, action, due: Timestamp::from_millis(due), attempts, turn })
 }

@@ -29,7 +29,7 @@ use crate::{
     query::Reading,
     rows::{
         chain_place::Place,
-        stored::{offset, parsed},
+        stored::{bigint, parsed},
     },
     schema::{chains, sealing, seals},
     store::Store,
@@ -105,7 +105,7 @@ impl Chains for Store {
     }
 
     async fn sealed(&self, chain: Chain, rows: u64) -> Result<Option<ChainHash>, StoreError> {
-        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        let rows = bigint(rows);
         let found: Result<_, Fault> = self
             .inner
             .engine
@@ -251,7 +251,7 @@ async fn heads(
         narrowed!(chains::table.into_boxed())
             .order((chains::book.desc(), chains::merchant_id, chains::environment))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
             .select((
                 chains::book,
                 chains::merchant_id,

@@ -8,7 +8,7 @@ use crate::{
     chain::sealed_until::sealed_until,
     connection::{Connection, either, first, load},
     error::Fault,
-    rows::{audit::AuditRow, period::in_period, stored::offset},
+    rows::{audit::AuditRow, period::in_period, stored::bigint},
     schema::audit_log,
     tables::audit_log::rows::{Many, One},
 };
@@ -66,7 +66,7 @@ pub(super) async fn page(
         narrowed!(audit_log::table.into_boxed())
             .order((audit_log::at.desc(), audit_log::id.desc()))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let records = rows.into_iter().map(AuditRow::into_record).collect::<Result<_, _>>()?;

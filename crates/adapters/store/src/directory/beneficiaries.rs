@@ -11,7 +11,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{offset, parsed},
+        stored::{bigint, parsed, tenant_of},
     },
     schema::beneficiaries,
 };
@@ -51,9 +51,8 @@ impl BeneficiaryRow {
     }
 
     fn into_beneficiary(self) -> Result<Beneficiary, Fault> {
-        let environment = parsed("an environment", &self.environment)?;
         let details = NewBeneficiary {
-            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            tenant: tenant_of(self.merchant_id, &self.environment)?,
             kind: parsed("a kind of beneficiary", &self.kind)?,
             iban: self.iban,
             swift: self.swift,
@@ -113,7 +112,7 @@ pub(super) async fn page(
                 beneficiaries::id.desc(),
             ))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;

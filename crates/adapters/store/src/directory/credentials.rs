@@ -1,7 +1,7 @@
 //! v2 credentials.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{DirectoryError, HmacCredential, KeyEnvelope};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     error::{Fault, Refused},
-    rows::stored::{from_json, parsed, to_json},
+    rows::stored::{from_json, tenant_of, to_json},
     schema::hmac_credentials as credentials,
 };
 
@@ -42,10 +42,9 @@ impl CredentialRow {
     }
 
     fn into_credential(self) -> Result<HmacCredential, Fault> {
-        let environment = parsed("an environment", &self.environment)?;
         Ok(HmacCredential {
             credential_id: self.credential_id,
-            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            tenant: tenant_of(self.merchant_id, &self.environment)?,
             sealed_secret: self.sealed_secret,
             rate_limits: from_json("a credential's limits", &self.rate_limits)?,
             revoked_at: self.revoked_at.map(Timestamp::from_millis),

@@ -1,7 +1,7 @@
 //! API keys.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiKeyRecord, ApiVersion, DirectoryError, KeyEnvelope, Scopes};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     error::{Fault, Refused},
-    rows::stored::{from_json, parsed, to_json},
+    rows::stored::{from_json, tenant_of, to_json},
     schema::api_keys,
 };
 
@@ -52,10 +52,9 @@ impl KeyRow {
     }
 
     fn into_key(self) -> Result<ApiKeyRecord, Fault> {
-        let environment = parsed("an environment", &self.environment)?;
         Ok(ApiKeyRecord {
             key_id: self.key_id,
-            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            tenant: tenant_of(self.merchant_id, &self.environment)?,
             name: self.name,
             hash: self.hash,
             last_four: self.last_four,

@@ -9,7 +9,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{offset, parsed},
+        stored::{bigint, parsed},
     },
     schema::merchants,
 };
@@ -164,7 +164,7 @@ pub(super) async fn page(
         narrowed!(merchants::table.into_boxed())
             .order((merchants::created_at.desc(), merchants::id.desc()))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;

@@ -9,7 +9,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{offset, parsed},
+        stored::{bigint, parsed},
     },
     schema::operators,
 };
@@ -81,7 +81,7 @@ pub(super) async fn page(
         narrowed!(operators::table.into_boxed())
             .order((operators::created_at.desc(), operators::operator_id.desc()))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;

@@ -10,7 +10,7 @@ use super::{audit, merchants};
 use crate::{
     connection::{Connection, execute, first},
     error::Fault,
-    rows::stored::parsed,
+    rows::stored::{parsed, tenant_of},
     schema::{merchant_pages, page_keys, payment_pages},
     store::Store,
 };
@@ -107,8 +107,7 @@ impl PageStore for Store {
 }
 
 fn page_from((merchant, environment, id): FoundPage) -> Result<(Tenant, PaymentId), Fault> {
-    let environment = parsed("an environment", &environment)?;
-    Ok((Tenant::new(MerchantId(merchant), environment), parsed("a payment", &id)?))
+    Ok((tenant_of(merchant, &environment)?, parsed("a payment", &id)?))
 }
 
 async fn settings(conn: &mut Connection, merchant: MerchantId) -> Result<Option<MerchantPage>, Fault> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{PaymentId, StoreError, Tenant, Timestamp};
 use quipu_merchants::MANUAL_RAIL;
 use quipu_payments::{BankExport, BankReads, ExportRoute, ExportStretch, Payment, PaymentFilter, Status};
 
@@ -12,7 +12,10 @@ use super::{classes, narrow::Range, slice::Slice};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::{payment::PaymentRow, stored::parsed},
+    rows::{
+        payment::PaymentRow,
+        stored::{parsed, tenant_of},
+    },
     schema::{bank_export_payments, bank_exports, payments},
     store::Store,
 };
@@ -24,7 +27,7 @@ type ExportColumns = (i64, String, String, String, String, bool, i64);
 
 fn export_of(row: ExportColumns) -> Result<(Tenant, BankExport), Fault> {
     let (merchant, environment, export_id, currency, method, partner, at) = row;
-    let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+    let tenant = tenant_of(merchant, &environment)?;
     let (currency, method) = (parsed("a currency", &currency)?, parsed("a method", &method)?);
     let created_at = Timestamp::from_millis(at);
     Ok((tenant, BankExport { export_id, currency, method, partner, created_at }))

@@ -13,16 +13,13 @@ use diesel::{
 use quipu_kernel::Tenant;
 use quipu_payments::PaymentFilter;
 
-use super::{
-    narrow::Range,
-    slice::{self, Slice},
-};
+use super::{narrow::Range, slice::Slice};
 use crate::{
     connection::{Connection, either},
     error::Fault,
     rows::{
         payment::{PaymentRow, payment_columns},
-        stored::natural,
+        stored::{bigint, natural},
     },
     schema::payments,
     statement::statement,
@@ -139,7 +136,7 @@ pub(super) async fn rows(
     range: &Range,
     slice: &Slice,
 ) -> Result<Vec<(Option<i64>, PaymentRow)>, Fault> {
-    let (limit, offset) = (slice::rows(slice.limit), slice::rows(slice.offset));
+    let (limit, offset) = (bigint(slice.limit), bigint(slice.offset));
     macro_rules! page {
         ($name:ident) => {
             statement_of!(

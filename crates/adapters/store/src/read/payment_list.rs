@@ -8,7 +8,7 @@ use super::{
     classes::{self, are_filtered},
     count::{is_near, stretches, within},
     narrow::{Range, names_few, narrowed},
-    slice::{self, Slice},
+    slice::Slice,
     stretch::{Part, part_of},
     unfiltered,
 };
@@ -16,7 +16,10 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
-    rows::{payment::PaymentRow, stored::natural},
+    rows::{
+        payment::PaymentRow,
+        stored::{bigint, natural},
+    },
     schema::payments,
 };
 
@@ -129,7 +132,7 @@ async fn of_few(
             let query = narrowed!(payments::table.select(payments::id).into_boxed(), tenant, filter);
             let query =
                 if oldest_first { query.order(payments::id.asc()) } else { query.order(payments::id.desc()) };
-            query.limit(slice::rows(limit)).offset(slice::rows(offset))
+            query.limit(bigint(limit)).offset(bigint(offset))
         }};
     }
     let keys = load!(conn, String, keys!())?;

@@ -1,13 +1,13 @@
 //! Reads of receipts.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
-use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
+use quipu_kernel::{Amount, Page, Tenant, Timestamp};
 use quipu_payments::{Receipt, ReceiptFilter, Resolved, named_by};
 
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::stored::{offset, parsed},
+    rows::stored::{bigint, parsed, tenant_of},
     schema::receipts,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct ReceiptRow {
 
 impl ReceiptRow {
     pub(crate) fn into_receipt(self) -> Result<Receipt, Fault> {
-        let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
+        let tenant = tenant_of(self.merchant_id, &self.environment)?;
         let amount = self.amount.map(Amount::new).transpose();
         let amount = amount.map_err(|error| Fault::Corrupt(format!("the amount of {}: {error}", self.id)))?;
         let resolved = match (self.resolution, self.resolved_at) {
@@ -116,7 +116,7 @@ pub(crate) async fn list(
         narrowed!(receipts::table.into_boxed())
             .order(receipts::id.desc())
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let found = rows.into_iter().map(ReceiptRow::into_receipt).collect::<Result<_, _>>()?;

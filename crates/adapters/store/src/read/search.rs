@@ -15,7 +15,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::{payment::PaymentRow, stored::offset},
+    rows::{payment::PaymentRow, stored::bigint},
     schema::payments,
 };
 
@@ -150,7 +150,7 @@ async fn among_all(
         narrowed!(payments::table.select(payments::id).into_boxed())
             .order(payments::id.desc())
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     let query = payments::table.filter(payments::id.eq_any(&keys)).order(payments::id.desc());
     let rows = load!(conn, PaymentRow, query)?;

@@ -22,11 +22,6 @@ impl Slice {
     }
 }
 
-/// A number of rows as databases take it.
-pub(crate) fn rows(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

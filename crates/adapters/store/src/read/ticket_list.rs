@@ -20,7 +20,7 @@ use crate::{
         ticket_tally::Tallies,
     },
     keys::Keys,
-    rows::stored::{natural, offset},
+    rows::stored::{bigint, natural},
     schema::tickets,
 };
 
@@ -130,7 +130,7 @@ async fn ids(
         () => {{
             let query = narrowed_to_found!(tickets::table.select(tickets::id).into_boxed(), filter, found);
             let query = of_tenant!(query, tenant);
-            let query = query.limit(page.limit().into()).offset(offset(page));
+            let query = query.limit(page.limit().into()).offset(bigint(page.offset()));
             match (sort.key, sort.order) {
                 (SortKey::CreatedAt, SortOrder::Descending) => {
                     query.order((tickets::created_at.desc(), tickets::id.desc()))

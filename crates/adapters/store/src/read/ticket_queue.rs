@@ -7,7 +7,7 @@ use quipu_merchants::Period;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
-    ticket_rows::{NoteRow, SummaryRow, selection, tenant},
+    ticket_rows::{NoteRow, SummaryRow, selection},
     tickets::{comments_of, of_ticket, ticket},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     query::Reading,
     rows::{
         period::in_period,
-        stored::{natural, offset},
+        stored::{bigint, natural, tenant_of},
     },
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
@@ -59,11 +59,11 @@ async fn queue(
         narrowed_to_queue!(tickets::table.select(selection::<SummaryRow>()).into_boxed(), filter)
             .order((tickets::queue_rank.asc(), tickets::created_at.asc(), tickets::id.asc()))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let item = |row: SummaryRow| {
-        let tenant = tenant(row.merchant_id, &row.environment)?;
+        let tenant = tenant_of(row.merchant_id, &row.environment)?;
         let assignee = row.assignee.clone();
         Ok::<_, Fault>(QueueItem { tenant, assignee, summary: row.into_summary()? })
     };
@@ -125,7 +125,7 @@ impl SupportReads for Store {
                 let Some((merchant, environment)) = first!(conn, (i64, String), query)? else {
                     return Ok(None);
                 };
-                ticket(conn, tenant(merchant, &environment)?, &id).await
+                ticket(conn, tenant_of(merchant, &environment)?, &id).await
             })
         });
         Ok(found.await?)

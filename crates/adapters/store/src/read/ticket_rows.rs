@@ -1,7 +1,7 @@
 //! Rows of tickets, comments and files, and their conversion.
 
 use diesel::{Queryable, Selectable, sqlite::Sqlite};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::{Tenant, Timestamp};
 use quipu_merchants::Actor;
 use quipu_tickets::{
     Arrival, Attachment, Author, Comment, CommentId, Note, State, StoredAttachment, Terms, Thumbnail, Ticket,
@@ -10,17 +10,13 @@ use quipu_tickets::{
 
 use crate::{
     error::Fault,
-    rows::stored::parsed,
+    rows::stored::{parsed, tenant_of},
     schema::{ticket_attachments, ticket_comments, ticket_notes, ticket_uploads, tickets},
 };
 
 /// The columns of a row, for either database.
 pub(super) fn selection<Row: Selectable<Sqlite>>() -> Row::SelectExpression {
     Row::construct_selection()
-}
-
-pub(super) fn tenant(merchant: i64, environment: &str) -> Result<Tenant, Fault> {
-    Ok(Tenant::new(MerchantId(merchant), parsed("an environment", environment)?))
 }
 
 fn bytes(size: i64) -> Result<u64, Fault> {
@@ -57,7 +53,7 @@ impl TicketRow {
         let payment_id = self.payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
         let terms = Terms {
             id: parsed("a ticket", &self.id)?,
-            tenant: tenant(self.merchant_id, &self.environment)?,
+            tenant: tenant_of(self.merchant_id, &self.environment)?,
             title: self.title,
             description: self.description,
             category: parsed("a category", &self.category)?,

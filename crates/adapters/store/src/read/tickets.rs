@@ -20,7 +20,7 @@ use crate::{
     connection::{Connection, first, load},
     error::Fault,
     query::Reading,
-    rows::stored::{natural, offset},
+    rows::stored::{bigint, natural},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     step::Step,
     store::Store,
@@ -137,7 +137,7 @@ impl TicketReads for Store {
                 let query = of_ticket!(ticket_comments, tenant, &ticket)
                     .order(ticket_comments::id.asc())
                     .limit(page.limit().into())
-                    .offset(offset(page))
+                    .offset(bigint(page.offset()))
                     .select(ticket_comments::id);
                 let ids: Vec<i64> = load!(conn, i64, query)?;
                 let comments = comments_of(conn, tenant, &ticket, &ids).await?;

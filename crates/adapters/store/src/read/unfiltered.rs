@@ -7,16 +7,13 @@ use diesel::{
 };
 use quipu_kernel::Tenant;
 
-use super::{
-    narrow::Range,
-    slice::{self, Slice},
-};
+use super::{narrow::Range, slice::Slice};
 use crate::{
     connection::{Connection, either},
     error::Fault,
     rows::{
         payment::{PaymentRow, payment_columns},
-        stored::natural,
+        stored::{bigint, natural},
     },
     schema::payments,
     statement::statement,
@@ -83,8 +80,8 @@ pub(super) async fn rows(
                 environment,
                 from: &range.from,
                 to: &range.to,
-                limit: slice::rows(slice.limit),
-                offset: slice::rows(slice.offset),
+                limit: bigint(slice.limit),
+                offset: bigint(slice.offset),
                 row_merchant: merchant,
                 row_environment: environment,
             }

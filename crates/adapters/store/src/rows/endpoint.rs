@@ -1,10 +1,13 @@
 //! An endpoint's row, and the endpoint it stands for.
 
 use diesel::Queryable;
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::Timestamp;
 use quipu_webhooks::{Enablement, Endpoint, EndpointId, EventName, TargetUrl};
 
-use crate::{error::Fault, rows::stored::parsed};
+use crate::{
+    error::Fault,
+    rows::stored::{parsed, tenant_of},
+};
 
 /// The row, column by column, in the order of the table.
 #[derive(Debug, Queryable)]
@@ -45,7 +48,7 @@ impl EndpointRow {
         let events: Result<Vec<EventName>, Fault> = names.map(|name| parsed("an event", name)).collect();
         Ok(Endpoint {
             id: EndpointId::restore(self.id),
-            tenant: Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?),
+            tenant: tenant_of(self.merchant_id, &self.environment)?,
             source: parsed("a source", &self.source)?,
             url: TargetUrl::restore(self.url),
             events: events?,

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 use diesel::Queryable;
-use quipu_kernel::{Amount, CustomerId, MerchantId, Minor, Tenant, Timestamp};
+use quipu_kernel::{Amount, CustomerId, Minor, Timestamp};
 use quipu_payments::{Customer, InRequestWebhook, Payment, State, Terms};
 
 use crate::{
     error::Fault,
-    rows::{document::Document, stored::parsed},
+    rows::{
+        document::Document,
+        stored::{parsed, tenant_of},
+    },
 };
 
 /// The row, column by column, in the order of the table.
@@ -64,7 +67,7 @@ impl PaymentRow {
         let minor = |column, units| Minor::new(units).map_err(|error| beyond(column, error));
         let events = document.webhook_events.iter().map(|name| parsed("an event", name));
         let events = events.collect::<Result<Vec<_>, _>>()?;
-        let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
+        let tenant = tenant_of(self.merchant_id, &self.environment)?;
         let terms = Terms {
             id: parsed("a payment", &self.id)?,
             tenant,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{Currency, Minor, Page};
+use quipu_kernel::{Currency, MerchantId, Minor, Tenant};
 use quipu_ledger::Balance;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -27,14 +27,19 @@ macro_rules! totals {
 
 pub(crate) use totals;
 
-/// The offset of a page as databases take it.
-pub(crate) fn offset(page: Page) -> i64 {
-    i64::try_from(page.offset()).unwrap_or(i64::MAX)
+/// A number of rows or bytes as databases take it.
+pub(crate) fn bigint(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// A number of rows as databases return it.
 pub(crate) fn natural(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of rows".to_owned()))
+}
+
+/// The tenant of a row, or [`Fault::Corrupt`] if there is no such environment.
+pub(crate) fn tenant_of(merchant: i64, environment: &str) -> Result<Tenant, Fault> {
+    Ok(Tenant::new(MerchantId(merchant), parsed("an environment", environment)?))
 }
 
 /// The balance of a row.

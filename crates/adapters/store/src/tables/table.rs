@@ -98,8 +98,3 @@ pub(crate) trait NameTable: Sync {
         names: &'c [(Tenant, &'c str)],
     ) -> BoxFuture<'c, QueryResult<Vec<(i64, Holder)>>>;
 }
-
-/// A number of bytes as databases store it.
-pub(crate) fn whole(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
-}

@@ -3,11 +3,8 @@
 use diesel::sql_types::{BigInt, Integer, Text};
 use quipu_tickets::StoredAttachment;
 
-use super::{
-    columns::columns,
-    record::record_table,
-    table::{Line, whole},
-};
+use super::{columns::columns, record::record_table, table::Line};
+use crate::rows::stored::bigint;
 
 columns! {
     in "ticket_attachments" from (line: Line<'a>) {
@@ -19,7 +16,7 @@ columns! {
         place: i32 as Integer = line.record::<StoredAttachment>().place;
         name: &'a str as Text = &line.record::<StoredAttachment>().shown.name;
         content_type: &'a str as Text = line.record::<StoredAttachment>().shown.content_type.as_str();
-        size: i64 as BigInt = whole(line.record::<StoredAttachment>().shown.size);
+        size: i64 as BigInt = bigint(line.record::<StoredAttachment>().shown.size);
         object: &'a str as Text = &line.record::<StoredAttachment>().object;
     }
 }

@@ -4,11 +4,8 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use quipu_commit::Aggregate;
 use quipu_tickets::Upload;
 
-use super::{
-    columns::saved_columns,
-    record::record_table,
-    table::{Line, whole},
-};
+use super::{columns::saved_columns, record::record_table, table::Line};
+use crate::rows::stored::bigint;
 
 saved_columns! {
     in "ticket_uploads" from (line: Line<'a>)
@@ -28,7 +25,7 @@ saved_columns! {
         object: Option<&'a str> as Nullable<Text> =
             line.record::<Upload>().arrival.as_ref().map(|arrival| arrival.object.as_str());
         size: Option<i64> as Nullable<BigInt> =
-            line.record::<Upload>().arrival.as_ref().map(|arrival| whole(arrival.size));
+            line.record::<Upload>().arrival.as_ref().map(|arrival| bigint(arrival.size));
         spent: bool as Bool = line.record::<Upload>().spent;
     }
     counted {

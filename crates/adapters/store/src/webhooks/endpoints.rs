@@ -19,7 +19,7 @@ use crate::{
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
-        stored::offset,
+        stored::bigint,
     },
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
@@ -125,7 +125,7 @@ async fn listed(
         narrowed!(of_source.into_boxed())
             .order((endpoints::created_at.desc(), endpoints::id.desc()))
             .limit(page.limit().into())
-            .offset(offset(page))
+            .offset(bigint(page.offset()))
     )?;
     conn.commit().await?;
     let listed = rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<_, _>>()?;

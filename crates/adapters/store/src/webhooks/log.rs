@@ -24,8 +24,8 @@ use crate::{
     keys::Keys,
     lock_turns::Waiter,
     query::Reading,
-    read::slice::{Slice, rows},
-    rows::stored::parsed,
+    read::slice::Slice,
+    rows::stored::{bigint, natural, parsed},
     schema::{counters, deliveries, events},
     step::time_left,
     store::Store,
@@ -184,7 +184,7 @@ async fn list(
         );
         count?.unwrap_or(0)
     };
-    let total = u64::try_from(total).unwrap_or(0);
+    let total = natural(total)?;
     let Some(slice) = Slice::of(page, total) else { return Ok((Vec::new(), total)) };
     macro_rules! keys {
         () => {{
@@ -195,7 +195,7 @@ async fn list(
             } else {
                 query.order(deliveries::event_id.desc())
             };
-            query.limit(rows(slice.limit)).offset(rows(slice.offset))
+            query.limit(bigint(slice.limit)).offset(bigint(slice.offset))
         }};
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;

@@ -10,7 +10,7 @@ use diesel::{
     BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
     sql_types::Bool,
 };
-use quipu_kernel::{EventId, MerchantId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{EventId, StoreError, Timestamp};
 use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId};
 
 use super::fail_pending::{Whose, count, count_all};
@@ -19,7 +19,7 @@ use crate::{
     connection::{Connection, execute, load},
     error::Fault,
     keys::Keys,
-    rows::stored::parsed,
+    rows::stored::tenant_of,
     schema::{counters, deliveries, webhook_endpoints as endpoints},
     store::Store,
     tables::deliveries::COUNTER,
@@ -148,7 +148,7 @@ async fn drop_of(
             }
             continue;
         }
-        let tenant = Tenant::new(MerchantId(*merchant), parsed("an environment", environment)?);
+        let tenant = tenant_of(*merchant, environment)?;
         let keys = Keys::of(tenant, "deliveries").with("endpoint_id", [id.as_str()]);
         let keys = keys.with("event_id", rows.iter().map(|(key, _)| key.as_str()));
         let doomed =

@@ -13,7 +13,7 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{StoreError, Timestamp};
 use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
 
 use super::{
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::{Fault, LeavesOpen as _},
-    rows::{endpoint::EndpointRow, stored::parsed},
+    rows::{endpoint::EndpointRow, stored::tenant_of},
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
@@ -81,7 +81,7 @@ fn waiting_from(rows: Vec<WaitingRow>) -> Result<Waiting, Fault> {
             waiting.next = Some(id.clone());
         }
         if let (Some(merchant), Some(environment)) = (merchant, environment) {
-            let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+            let tenant = tenant_of(merchant, &environment)?;
             waiting.endpoints.push((tenant, id));
         }
     }
