@@ -16,7 +16,7 @@ use crate::{
     checkpoint,
     commit::{
         aside::Asides,
-        lane::{self, Lane, LoneWrite, Work},
+        lane::{self, Answering, Lane, LoneWrite, Work},
         small_writes::{SmallWrite, Tried},
     },
     connection::{Connection, execute},
@@ -66,8 +66,7 @@ impl Engine {
         let (writer, changes) = Lane::new();
         let after_turn = checkpoint::start(Arc::clone(&file)).map_err(|error| unopened(&error))?;
         let asides = Asides::new(None, Arc::clone(hub));
-        let lane =
-            lane::serve(changes, origin.clone(), (Arc::clone(hub), runtime.clone()), asides, after_turn);
+        let lane = lane::serve(changes, origin.clone(), Answering::new(hub, runtime), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         let writing = std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane));
@@ -89,8 +88,7 @@ impl Engine {
         let start = |origin: &Origin| {
             let (lane, changes) = Lane::new();
             let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(hub));
-            let serving =
-                lane::serve(changes, origin.clone(), (Arc::clone(hub), runtime.clone()), asides, || {});
+            let serving = lane::serve(changes, origin.clone(), Answering::new(hub, runtime), asides, || {});
             let own = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let name = "quipu-store-lane".to_owned();
             std::thread::Builder::new().name(name).spawn(move || own.block_on(serving))?;

@@ -66,6 +66,13 @@ pub(crate) enum Waiter {
     Recorder,
 }
 
+/// The turns of one write.
+pub(crate) struct TurnsOfWrite {
+    /// The queue in which it waits before its tries, behind others of its merchant.
+    pub(crate) own: Option<Arc<Semaphore>>,
+    pub(crate) tries: Turns,
+}
+
 /// The turns of all writes that no lane commits.
 pub(crate) struct LockTurns {
     of_merchants: Turns,
@@ -82,12 +89,13 @@ impl LockTurns {
         Self { of_merchants: turns(2), of_the_recorder: turns(4), own: OneEach::default() }
     }
 
-    /// The turns of a write, and the queue in which it waits before, behind others of its merchant.
-    pub(crate) fn of(&self, waiter: Waiter) -> (Turns, Option<Arc<Semaphore>>) {
-        match waiter {
-            Waiter::Merchant(merchant) => (self.of_merchants.clone(), Some(self.own.queue(merchant))),
-            Waiter::Recorder => (self.of_the_recorder.clone(), None),
-        }
+    /// The turns of a write.
+    pub(crate) fn of(&self, waiter: Waiter) -> TurnsOfWrite {
+        let (own, tries) = match waiter {
+            Waiter::Merchant(merchant) => (Some(self.own.queue(merchant)), &self.of_merchants),
+            Waiter::Recorder => (None, &self.of_the_recorder),
+        };
+        TurnsOfWrite { own, tries: tries.clone() }
     }
 }
 
@@ -100,13 +108,13 @@ mod tests {
     #[test]
     fn a_merchant_waits_behind_its_own_writes_and_the_recorder_behind_none() {
         let turns = LockTurns::over(8);
-        let own = |id| turns.of(Waiter::Merchant(MerchantId(id))).1.expect("a queue");
+        let own = |id| turns.of(Waiter::Merchant(MerchantId(id))).own.expect("a queue");
         let (one, other) = (own(1), own(2));
         assert!(Arc::ptr_eq(&one, &own(1)) && !Arc::ptr_eq(&one, &other));
         assert_eq!(one.available_permits(), 1);
-        let full = |waiter| turns.of(waiter).0.full.available_permits();
+        let full = |waiter| turns.of(waiter).tries.full.available_permits();
         assert_eq!((full(Waiter::Merchant(MerchantId(1))), full(Waiter::Recorder)), (4, 2));
-        assert!(turns.of(Waiter::Recorder).1.is_none());
+        assert!(turns.of(Waiter::Recorder).own.is_none());
     }
 
     #[tokio::test]

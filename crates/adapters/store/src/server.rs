@@ -14,7 +14,7 @@ use crate::{
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, OpenError, Trouble},
-    lock_turns::{LockTurns, Patience, Turns, Waiter},
+    lock_turns::{LockTurns, Patience, Turns, TurnsOfWrite, Waiter},
     query::{Query, Reading},
     sessions::{
         health::Health,
@@ -183,7 +183,7 @@ impl Server {
 /// Runs a writing query when its turn comes, and again in a later turn if rows were locked; `None` if its caller has gone
 /// away by then.
 async fn in_turn<T, E>(
-    (turns, own): (Turns, Option<Arc<Semaphore>>),
+    turns: TurnsOfWrite,
     query: impl Query<T, E> + Clone,
     origin: &Origin,
     standing: &Standing,
@@ -192,13 +192,13 @@ async fn in_turn<T, E>(
 where
     E: From<Fault> + Trouble,
 {
-    let _own = match &own {
+    let _own = match &turns.own {
         Some(own) => own.acquire().await.ok(),
         None => None,
     };
     let mut met_a_lock = false;
     loop {
-        let (patience, _turn) = turns.next(met_a_lock).await;
+        let (patience, _turn) = turns.tries.next(met_a_lock).await;
         if reply.is_closed() {
             return None;
         }

@@ -82,7 +82,9 @@ impl WorkQueue for Store {
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let mut rows = match conn {
-                    Connection::Sqlite(conn) => claim_in_file(conn, queue, now, until, &node, limit)?,
+                    Connection::Sqlite(conn) => {
+                        claim_in_file(conn, ShowDue { queue: queue.0, now, limit }, until, &node)?
+                    }
                     Connection::Postgres(conn) => {
                         let claim = ClaimMany { queue: queue.0, now, limit, until, node: &node };
                         diesel_async::RunQueryDsl::load::<ClaimRow>(claim, &mut ***conn).await?
@@ -232,13 +234,12 @@ impl WorkQueue for Store {
 
 fn claim_in_file(
     conn: &mut diesel::SqliteConnection,
-    queue: Queue,
-    now: i64,
+    due: ShowDue<'_>,
     until: i64,
     node: &str,
-    limit: i64,
 ) -> Result<Vec<ClaimRow>, Fault> {
-    let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(ShowDue { queue: queue.0, now, limit }, conn)?;
+    let queue = due.queue;
+    let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(due, conn)?;
     // No other transaction writes meanwhile. An update that returns rows would cost SQLite a separate
     // journal.
     for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
@@ -247,7 +248,7 @@ fn claim_in_file(
             until,
             node,
             attempts: *attempts,
-            queue: queue.0,
+            queue,
             merchant: *merchant,
             environment,
             subject,

@@ -104,16 +104,15 @@ impl Lane {
 
 /// Serves a queue until it is told to stop or every sender is gone. There is no timer: a single change is
 /// committed at once, and a batch grows only while the one before it is being written to disk. `after_turn`
-/// is called after every turn. Large batches are answered on `runtime`.
+/// is called after every turn.
 pub(crate) async fn serve(
     Waiting { mut queue, last_turn }: Waiting,
     origin: Origin,
-    (hub, runtime): (Arc<Hub>, Handle),
+    mut answering: Answering,
     mut asides: Asides,
     mut after_turn: impl FnMut() + Send,
 ) {
     let mut custody = Custody::none();
-    let mut answering = Answering { under_way: None, runtime };
     let mut waiting = Vec::with_capacity(BATCH);
     let mut counted = 0.0;
     loop {
@@ -131,7 +130,7 @@ pub(crate) async fn serve(
         let (begun, is_from_queue) = (Instant::now(), !waiting.is_empty());
         // What waited aside came before what waits in the queue.
         let back = asides.take_back();
-        commit(&mut custody, &origin, back, &mut asides, &mut answering, &hub).await;
+        commit(&mut custody, &origin, back, &mut asides, &mut answering).await;
         let mut jobs = Vec::with_capacity(waiting.len());
         let (mut writes, mut alone, mut closing) = (Vec::new(), Vec::new(), None);
         for work in waiting.drain(..) {
@@ -145,7 +144,7 @@ pub(crate) async fn serve(
                 }
             }
         }
-        commit(&mut custody, &origin, jobs, &mut asides, &mut answering, &hub).await;
+        commit(&mut custody, &origin, jobs, &mut asides, &mut answering).await;
         if !writes.is_empty() {
             guarded(small_writes::commit_all(&mut custody, &origin, writes)).await;
         }
@@ -168,12 +167,19 @@ pub(crate) async fn serve(
 }
 
 /// The batch whose callers are being answered beside the next one. News is published in the order of commits.
-struct Answering {
+pub(crate) struct Answering {
     under_way: Option<JoinHandle<()>>,
+    hub: Arc<Hub>,
+    /// Where large batches are answered.
     runtime: Handle,
 }
 
 impl Answering {
+    /// The answers of a lane that tells `hub` of its commits.
+    pub(crate) fn new(hub: &Arc<Hub>, runtime: &Handle) -> Self {
+        Self { under_way: None, hub: Arc::clone(hub), runtime: runtime.clone() }
+    }
+
     /// Waits until all callers are answered.
     async fn finished(&mut self) {
         if let Some(task) = self.under_way.take()
@@ -184,14 +190,14 @@ impl Answering {
     }
 
     /// Answers the remaining callers of a batch, and publishes its news.
-    async fn tell(&mut self, untold: Untold, hub: &Arc<Hub>) {
+    async fn tell(&mut self, untold: Untold) {
         self.finished().await;
         if untold.callers() >= MANY {
-            let hub = Arc::clone(hub);
+            let hub = Arc::clone(&self.hub);
             let telling = async move { untold.tell(&hub) };
             self.under_way = Some(self.runtime.spawn(telling));
         } else {
-            guarded(async { untold.tell(hub) }).await;
+            guarded(async { untold.tell(&self.hub) }).await;
         }
     }
 }
@@ -202,7 +208,6 @@ async fn commit(
     jobs: Vec<Job>,
     asides: &mut Asides,
     answering: &mut Answering,
-    hub: &Arc<Hub>,
 ) {
     if jobs.is_empty() {
         return;
@@ -211,10 +216,11 @@ async fn commit(
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
     let when_locked = if asides.are_possible() { WhenLocked::MoveAside } else { WhenLocked::WaitOnceMore };
-    let outcome =
-        guarded(batch::commit_all(custody, origin, hub, jobs, when_locked)).await.unwrap_or_default();
+    let outcome = guarded(batch::commit_all(custody, origin, &answering.hub, jobs, when_locked))
+        .await
+        .unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    answering.tell(outcome.untold, hub).await;
+    answering.tell(outcome.untold).await;
     if !outcome.aside.is_empty() {
         asides.open(outcome.aside);
     }

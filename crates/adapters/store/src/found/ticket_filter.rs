@@ -4,8 +4,8 @@ use diesel::{
     ExpressionMethods as _, QueryDsl as _,
     sql_types::{BigInt, Nullable},
 };
-use quipu_kernel::Tenant;
-use quipu_tickets::{Category, Status};
+use quipu_kernel::{Page, Tenant};
+use quipu_tickets::{Category, Status, TicketFilter, TicketSort};
 
 use crate::{
     connection::{Connection, first},
@@ -13,6 +13,15 @@ use crate::{
     rows::stored::natural,
     schema::counters,
 };
+
+/// A page of the tickets of a tenant that match a filter.
+#[derive(Clone, Copy)]
+pub(crate) struct TicketQuery<'a> {
+    pub(crate) tenant: Tenant,
+    pub(crate) filter: &'a TicketFilter,
+    pub(crate) sort: TicketSort,
+    pub(crate) page: Page,
+}
 
 /// The tickets of a tenant.
 macro_rules! of_tenant {

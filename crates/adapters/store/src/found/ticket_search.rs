@@ -11,10 +11,9 @@ use diesel::{
     ExpressionMethods as _, QueryDsl as _, QueryableByName, RunQueryDsl as _, SqliteConnection,
     sql_types::{BigInt, Bool, Text},
 };
-use quipu_kernel::{Page, Tenant};
-use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
+use quipu_tickets::{SearchText, SortKey, SortOrder, TicketSort};
 
-use crate::found::ticket_filter::narrowed_to_found;
+use crate::found::ticket_filter::{TicketQuery, narrowed_to_found};
 use crate::{connection::Connection, error::Fault, schema::tickets};
 
 /// The fewest letters that the full-text indexes can look for.
@@ -86,12 +85,9 @@ struct Place {
 /// many, or if SQLite's table cannot do this search.
 pub(crate) fn few(
     conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
+    asked: TicketQuery<'_>,
 ) -> Result<Option<(Vec<String>, u64)>, Fault> {
-    let (Connection::Sqlite(conn), Some(search)) = (conn, &filter.search) else { return Ok(None) };
+    let (Connection::Sqlite(conn), Some(search)) = (conn, &asked.filter.search) else { return Ok(None) };
     if !has_index(search) {
         return Ok(None);
     }
@@ -99,11 +95,11 @@ pub(crate) fn few(
     if places.len() > FEW {
         return Ok(None);
     }
-    let mut rows = rows(conn, tenant, filter, &places)?;
-    sort_rows(&mut rows, sort);
+    let mut rows = rows(conn, asked, &places)?;
+    sort_rows(&mut rows, asked.sort);
     let total = rows.len() as u64;
-    let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
+    let offset = usize::try_from(asked.page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(asked.page.limit()).unwrap_or(usize::MAX);
     let ids = rows.into_iter().skip(offset).take(limit).map(|row| row.0).collect();
     Ok(Some((ids, total)))
 }
@@ -123,8 +119,7 @@ type Row = (String, i64, i64, i64, i32);
 
 fn rows(
     conn: &mut SqliteConnection,
-    tenant: Tenant,
-    filter: &TicketFilter,
+    TicketQuery { tenant, filter, .. }: TicketQuery<'_>,
     places: &[i64],
 ) -> Result<Vec<Row>, Fault> {
     let numbers: Vec<_> = places.iter().map(i64::to_string).collect();

@@ -18,10 +18,10 @@ use diesel::{
 };
 use moka::sync::Cache as Memory;
 use quipu_kernel::{Page, Tenant, Timestamp};
-use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter, TicketSort};
+use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter};
 
 use super::{
-    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters},
+    ticket_filter::{TicketQuery, narrowed_to_found, of_tenant, sum_of_counters},
     ticket_search::Found,
 };
 use crate::{
@@ -72,29 +72,15 @@ impl Tallies {
     }
 
     /// The keys of a page of `total` tickets, if it is remembered.
-    pub(crate) fn page(
-        &self,
-        tenant: Tenant,
-        filter: &TicketFilter,
-        sort: TicketSort,
-        page: Page,
-        total: u64,
-    ) -> Option<Vec<String>> {
-        let (of_total, ids) = self.pages.get(&page_key(tenant, filter, sort, page)?)?;
+    pub(crate) fn page(&self, asked: TicketQuery<'_>, total: u64) -> Option<Vec<String>> {
+        let (of_total, ids) = self.pages.get(&page_key(asked)?)?;
         (of_total == total).then(|| ids.to_vec())
     }
 
     /// Remembers the keys of a page of `total` tickets.
-    pub(crate) fn keep_page(
-        &self,
-        tenant: Tenant,
-        filter: &TicketFilter,
-        sort: TicketSort,
-        page: Page,
-        found: (u64, &[String]),
-    ) {
-        if let Some(key) = page_key(tenant, filter, sort, page) {
-            self.pages.insert(key, (found.0, found.1.into()));
+    pub(crate) fn keep_page(&self, asked: TicketQuery<'_>, total: u64, ids: &[String]) {
+        if let Some(key) = page_key(asked) {
+            self.pages.insert(key, (total, ids.into()));
         }
     }
 
@@ -102,19 +88,18 @@ impl Tallies {
     pub(crate) async fn recall(
         &self,
         conn: &mut Connection,
-        tenant: Tenant,
-        filter: &TicketFilter,
+        asked: TicketQuery<'_>,
     ) -> Result<Option<u64>, Fault> {
-        let Some(key) = key(tenant, filter) else { return Ok(None) };
+        let Some(key) = key(asked) else { return Ok(None) };
         let Some(tally) = self.counts.get(&key) else { return Ok(None) };
-        let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
-        let (tickets, found) = since(conn, tenant, filter, tally.before).await?;
+        let all = sum_of_counters(conn, asked.tenant, &[], &asked.filter.categories).await?;
+        let (tickets, found) = since(conn, asked, tally.before).await?;
         if tally.tickets + tickets != all {
             return Ok(None);
         }
         let total = tally.found + found;
         if tickets > MANY {
-            self.keep(conn, tenant, filter, total).await?;
+            self.keep(conn, asked, total).await?;
         }
         Ok(Some(total))
     }
@@ -123,21 +108,20 @@ impl Tallies {
     pub(crate) async fn keep(
         &self,
         conn: &mut Connection,
-        tenant: Tenant,
-        filter: &TicketFilter,
+        asked: TicketQuery<'_>,
         total: u64,
     ) -> Result<(), Fault> {
-        let Some(key) = key(tenant, filter) else { return Ok(()) };
-        let newest = of_tenant!(tickets::table.select(max(tickets::created_at)), tenant);
+        let Some(key) = key(asked) else { return Ok(()) };
+        let newest = of_tenant!(tickets::table.select(max(tickets::created_at)), asked.tenant);
         let Some(newest) = first!(conn, Option<i64>, newest)?.flatten() else { return Ok(()) };
         let newest = Timestamp::from_millis(newest);
         let mut before = newest.minus(OVERLAP);
-        let (mut tickets, mut found) = since(conn, tenant, filter, before).await?;
+        let (mut tickets, mut found) = since(conn, asked, before).await?;
         if tickets > MANY {
             before = newest;
-            (tickets, found) = since(conn, tenant, filter, before).await?;
+            (tickets, found) = since(conn, asked, before).await?;
         }
-        let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
+        let all = sum_of_counters(conn, asked.tenant, &[], &asked.filter.categories).await?;
         // The counters are right, or the books are not; a number that cannot be is not remembered.
         if let (Some(tickets), Some(found)) = (all.checked_sub(tickets), total.checked_sub(found)) {
             self.counts.insert(key, Tally { before, tickets, found });
@@ -147,7 +131,7 @@ impl Tallies {
 }
 
 /// What is remembered is counted by text and category alone.
-fn key(tenant: Tenant, filter: &TicketFilter) -> Option<Key> {
+fn key(TicketQuery { tenant, filter, .. }: TicketQuery<'_>) -> Option<Key> {
     let TicketFilter { statuses, categories, search, payment_id, created } = filter;
     let only = statuses.is_empty() && payment_id.is_none() && created.from.is_none() && created.to.is_none();
     let mut categories = categories.clone();
@@ -157,23 +141,14 @@ fn key(tenant: Tenant, filter: &TicketFilter) -> Option<Key> {
 }
 
 /// Only the order of creation never changes.
-fn page_key(
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
-) -> Option<(Key, SortOrder, Page)> {
-    if sort.key == SortKey::CreatedAt { Some((key(tenant, filter)?, sort.order, page)) } else { None }
+fn page_key(asked: TicketQuery<'_>) -> Option<(Key, SortOrder, Page)> {
+    let TicketQuery { sort, page, .. } = asked;
+    if sort.key == SortKey::CreatedAt { Some((key(asked)?, sort.order, page)) } else { None }
 }
 
 /// How many tickets were made since, and in how many of them the text is found.
-async fn since(
-    conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    from: Timestamp,
-) -> Result<(u64, u64), Fault> {
-    let mut filter = filter.clone();
+async fn since(conn: &mut Connection, asked: TicketQuery<'_>, from: Timestamp) -> Result<(u64, u64), Fault> {
+    let (tenant, mut filter) = (asked.tenant, asked.filter.clone());
     filter.created.from = Some(from);
     let nothing: Option<Found> = None;
     let found = filter.search.as_ref().map(|search| Found::one_by_one(conn, search));

@@ -7,15 +7,14 @@ use diesel::{
     dsl::count_star,
     sql_types::{Bool, Text},
 };
-use quipu_kernel::{Page, Tenant};
-use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
+use quipu_tickets::{SortKey, SortOrder, TicketSummary};
 
 use super::ticket_rows::{SummaryRow, selection};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
     found::{
-        ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters},
+        ticket_filter::{TicketQuery, narrowed_to_found, of_tenant, sum_of_counters},
         ticket_search::{FEW, Found, few},
         ticket_tally::Tallies,
     },
@@ -27,15 +26,12 @@ use crate::{
 /// A page, and the number of all that match; both from the same state of the database.
 pub(super) async fn list(
     conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
+    asked: TicketQuery<'_>,
     tallies: &Tallies,
 ) -> Result<(Vec<TicketSummary>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let (ids, total) = keys(conn, tenant, filter, sort, page, tallies).await?;
-    let keys = Keys::of(tenant, "tickets").with("id", ids.iter().map(String::as_str));
+    let (ids, total) = keys(conn, asked, tallies).await?;
+    let keys = Keys::of(asked.tenant, "tickets").with("id", ids.iter().map(String::as_str));
     let query = tickets::table.filter(keys).select(selection::<SummaryRow>());
     let rows = load!(conn, SummaryRow, query)?;
     conn.commit().await?;
@@ -47,56 +43,51 @@ pub(super) async fn list(
 /// The keys of a page, and the number of all that match.
 async fn keys(
     conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
+    asked: TicketQuery<'_>,
     tallies: &Tallies,
 ) -> Result<(Vec<String>, u64), Fault> {
-    let known = tallies.recall(conn, tenant, filter).await?;
+    let known = tallies.recall(conn, asked).await?;
     if let Some(total) = known
-        && let Some(ids) = tallies.page(tenant, filter, sort, page, total)
+        && let Some(ids) = tallies.page(asked, total)
     {
         return Ok((ids, total));
     }
-    let (ids, total) = find(conn, tenant, filter, sort, page, known, tallies).await?;
-    tallies.keep_page(tenant, filter, sort, page, (total, &ids));
+    let (ids, total) = find(conn, asked, known, tallies).await?;
+    tallies.keep_page(asked, total, &ids);
     Ok((ids, total))
 }
 
 /// The same without remembered pages; `known` is the number of all that match, if it is remembered.
 async fn find(
     conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
+    asked: TicketQuery<'_>,
     known: Option<u64>,
     tallies: &Tallies,
 ) -> Result<(Vec<String>, u64), Fault> {
     // What is known to be many is not looked for among the few.
     if known.is_none_or(|total| total <= FEW as u64)
-        && let Some((ids, total)) = few(conn, tenant, filter, sort, page)?
+        && let Some((ids, total)) = few(conn, asked)?
     {
         if known.is_none() {
-            tallies.keep(conn, tenant, filter, total).await?;
+            tallies.keep(conn, asked, total).await?;
         }
         return Ok((ids, total));
     }
     let total = if let Some(total) = known {
         total
     } else {
-        let total = count(conn, tenant, filter).await?;
-        tallies.keep(conn, tenant, filter, total).await?;
+        let total = count(conn, asked).await?;
+        tallies.keep(conn, asked, total).await?;
         total
     };
-    let some = page.offset() < total;
-    Ok((if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total))
+    let some = asked.page.offset() < total;
+    Ok((if some { ids(conn, asked).await? } else { Vec::new() }, total))
 }
 
 /// The number of tickets that match. For a filter by status and category only, it is the sum of the few
 /// counters that every commit keeps; otherwise they are counted.
-async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
+async fn count(conn: &mut Connection, asked: TicketQuery<'_>) -> Result<u64, Fault> {
+    let TicketQuery { tenant, filter, .. } = asked;
     let period = filter.created;
     let is_counted = filter.search.is_none()
         && filter.payment_id.is_none()
@@ -118,13 +109,8 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
 }
 
 /// The keys of a page. Skipped rows are only read in an index.
-async fn ids(
-    conn: &mut Connection,
-    tenant: Tenant,
-    filter: &TicketFilter,
-    sort: TicketSort,
-    page: Page,
-) -> Result<Vec<String>, Fault> {
+async fn ids(conn: &mut Connection, asked: TicketQuery<'_>) -> Result<Vec<String>, Fault> {
+    let TicketQuery { tenant, filter, sort, page } = asked;
     let found = filter.search.as_ref().map(|search| Found::in_order(conn, search));
     macro_rules! query {
         () => {{

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    found::ticket_filter::TicketQuery,
     query::Reading,
     rows::stored::{bigint, natural},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
@@ -116,7 +117,8 @@ impl TicketReads for Store {
             Box::pin(async move {
                 // Held until the query has ended, even if its caller has gone away before.
                 let _turn = turn;
-                ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await
+                let asked = TicketQuery { tenant, filter: &filter, sort, page };
+                ticket_list::list(conn, asked, &tallies).await
             })
         });
         Ok(listed.await?)

@@ -127,7 +127,7 @@ impl Store {
         let chosen = self.inner.engine.write_for(
             Some(Waiter::Merchant(whose.tenant.merchant())),
             move |conn: &mut Connection| {
-                Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
+                Box::pin(async move { retry_some(conn, &whose, &selection, &after, at).await })
             },
         );
         chosen.await
@@ -290,7 +290,8 @@ struct Chosen {
 async fn retry_some(
     conn: &mut Connection,
     whose: &Whose,
-    (selection, after): (&RetrySelection, &str),
+    selection: &RetrySelection,
+    after: &str,
     at: Timestamp,
 ) -> Result<Chosen, Fault> {
     let ids: Option<Vec<&str>> = selection

@@ -19,6 +19,7 @@ use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPo
 use super::{
     claim::{Claim, give_back},
     endpoints::IfLocked,
+    fail_pending::Whose,
 };
 use crate::{
     connection::{Connection, first, load},
@@ -239,7 +240,7 @@ impl DeliveryQueue for Store {
             let policy = policy.clone();
             let decide =
                 move |endpoint: &mut Endpoint, _: Vec<Outcome>| endpoint.disable_if_failing(now, &policy);
-            let whose = (endpoint.tenant, endpoint.id);
+            let whose = Whose { tenant: endpoint.tenant, endpoint: endpoint.id };
             // A later call finds those that somebody has locked.
             match self.revise(whose, Vec::new(), IfLocked::Skip, decide).await {
                 Ok(changed) => disabled.extend(changed),

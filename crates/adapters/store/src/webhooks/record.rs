@@ -8,7 +8,10 @@ use quipu_commit::{Changes, Commit as _, CommitError};
 use quipu_kernel::{StoreError, Tenant, Timestamp};
 use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, Reception, RetryPolicy};
 
-use super::endpoints::{IfLocked, lock, save};
+use super::{
+    endpoints::{IfLocked, lock, save},
+    fail_pending::Whose,
+};
 use crate::{
     connection::{Connection, load},
     error::Fault,
@@ -91,7 +94,7 @@ impl Store {
         let decide = move |endpoint: &mut Endpoint, recorded: Vec<Outcome>| {
             recorded.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
         };
-        self.revise((tenant, id), outcomes, IfLocked::Wait, decide).await?;
+        self.revise(Whose { tenant, endpoint: id }, outcomes, IfLocked::Wait, decide).await?;
         Ok(())
     }
 
@@ -99,7 +102,7 @@ impl Store {
     /// endpoint, the deliveries owed to it fail soon afterwards.
     pub(super) async fn revise(
         &self,
-        (tenant, id): (Tenant, EndpointId),
+        Whose { tenant, endpoint: id }: Whose,
         outcomes: Vec<Outcome>,
         if_locked: IfLocked,
         decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Clone + Send + 'static,
