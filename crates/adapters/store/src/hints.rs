@@ -16,6 +16,7 @@ use diesel::{
 use diesel_async::AsyncPgConnection;
 use quipu_commit::{Aggregate, News, Queue};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_webhooks::EndpointId;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -181,9 +182,15 @@ fn payload_of(node: &str, waiting: &[Arc<News>], were_lost: bool) -> String {
     payload + end
 }
 
-/// The news in another node's payload, and whether it names every endpoint that was changed; `None` if it is the
-/// own one of `node`.
-pub(crate) fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
+/// What a hint says of the commits of another node.
+pub(crate) struct Heard {
+    pub(crate) news: News,
+    /// The endpoints that were changed; `None` if not all of them are named.
+    pub(crate) endpoints: Option<Vec<EndpointId>>,
+}
+
+/// What a payload says; `None` if it is the own one of `node`.
+pub(crate) fn heard_in(payload: &str, node: &str) -> Option<Heard> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;
     // When it is due is not said, so whoever waits looks.
@@ -198,7 +205,10 @@ pub(crate) fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
     });
     tracing::trace!(sender, "another node committed");
     let news = News { saved: saved.collect(), queues, incomplete: items.ends_with('*') };
-    Some((news, !items.ends_with("**")))
+    let endpoints = news.saved.iter().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
+    let endpoints = endpoints.map(|(.., id)| EndpointId::restore(id.clone()));
+    let endpoints = (!items.ends_with("**")).then(|| endpoints.collect());
+    Some(Heard { news, endpoints })
 }
 
 #[cfg(test)]
@@ -220,11 +230,11 @@ mod tests {
     #[test]
     fn a_hint_names_what_was_committed_to_the_other_nodes_only() {
         let payload = payload_of("a", &[news(Aggregate::PAYMENT, ["p1".to_owned()])], false);
-        assert!(news_of("a", &payload).is_none());
-        let (heard, all) = news_of("b", &payload).expect("of another node");
+        assert!(heard_in(&payload, "a").is_none());
+        let Heard { news: heard, endpoints } = heard_in(&payload, "b").expect("of another node");
         assert_eq!(heard.saved, news(Aggregate::PAYMENT, ["p1".to_owned()]).saved);
         assert_eq!(heard.queues, [(Queue::SETTLEMENT, AT_ONCE)]);
-        assert!(all && !heard.incomplete);
+        assert!(endpoints.is_some() && !heard.incomplete);
     }
 
     #[test]
@@ -243,8 +253,12 @@ mod tests {
         ] {
             let payload = payload_of("a", &waiting, were_lost);
             assert!(payload.len() < 8_000);
-            let (heard, names_all) = news_of("b", &payload).expect("of another node");
-            assert_eq!((heard.incomplete, names_all), (incomplete, all), "{waiting:?} {were_lost}");
+            let heard = heard_in(&payload, "b").expect("of another node");
+            assert_eq!(
+                (heard.news.incomplete, heard.endpoints.is_some()),
+                (incomplete, all),
+                "{waiting:?} {were_lost}"
+            );
         }
     }
 

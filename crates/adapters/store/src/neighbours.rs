@@ -30,7 +30,7 @@ pub(crate) async fn hear(engine: Weak<Engine>, hub: Arc<Hub>) {
         }
         let found = engine.write(|conn: &mut Connection| Box::pin(async move { version_of(conn) }));
         match found.await {
-            Ok(version) if seen.replace(version) != Some(version) => hub.tell_missed(),
+            Ok(version) if seen.replace(version) != Some(version) => hub.listeners_look_again(),
             Ok(_) => {}
             Err(fault) => tracing::debug!(%fault, "other processes are not heard"),
         }

@@ -293,7 +293,7 @@ impl Answers {
             // Nobody waits if the caller has gone; the change stands all the same.
             let _gone = reply.send(outcome);
         }
-        hub.hand_over(owed);
+        hub.deliver(owed);
         news
     }
 }
@@ -310,7 +310,7 @@ impl Untold {
         if let Some(answers) = unanswered {
             news.join(answers.send(hub));
         }
-        hub.tell(news);
+        hub.publish(news);
     }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_commit::{Aggregate, CallWaits, News};
+use quipu_commit::CallWaits;
 use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
@@ -169,7 +169,7 @@ impl Store {
         );
         let changed = self.unless_in_doubt(tenant, &id, changed.await);
         let (was_enabled, endpoint) = changed.map_err(Refused::into_error)?;
-        self.tell_of_change(&endpoint);
+        self.inner.hub.endpoint_changed(&endpoint);
         if was_enabled && !endpoint.is_enabled() {
             self.fail_what_is_owed(&endpoint).await;
         }
@@ -206,15 +206,8 @@ impl Store {
         let removed = self.unless_in_doubt(tenant, &id, removed.await);
         let mut endpoint = removed.map_err(Refused::into_error)?;
         endpoint.disable(None, endpoint.updated_at);
-        self.tell_of_change(&endpoint);
+        self.inner.hub.endpoint_changed(&endpoint);
         Ok(())
-    }
-
-    /// Notifies this node's deliverer and the other nodes of an endpoint's change, for the deliveries that
-    /// they have claimed.
-    pub(super) fn tell_of_change(&self, endpoint: &Endpoint) {
-        self.inner.hub.hand_change(endpoint);
-        self.inner.hub.tell(news_of(endpoint.tenant, &endpoint.id));
     }
 
     /// Passes the outcome of a change on. If it is not known, the deliverers here and on the other nodes are
@@ -227,24 +220,18 @@ impl Store {
         outcome: Result<T, E>,
     ) -> Result<T, E> {
         if outcome.as_ref().is_err_and(LeavesOpen::leaves_open) {
-            let news = news_of(tenant, id);
-            self.inner.hub.tell_of_doubt(news.clone());
-            let hub = Arc::downgrade(&self.inner.hub);
+            self.inner.hub.endpoint_may_have_changed(tenant, id);
+            let (hub, id) = (Arc::downgrade(&self.inner.hub), id.clone());
             self.inner.runtime.spawn(async move {
                 for pause in PAUSES_IN_DOUBT {
                     tokio::time::sleep(pause).await;
                     let Some(hub) = hub.upgrade() else { return };
-                    hub.tell_of_doubt(news.clone());
+                    hub.endpoint_may_have_changed(tenant, &id);
                 }
             });
         }
         outcome
     }
-}
-
-fn news_of(tenant: Tenant, id: &EndpointId) -> News {
-    let saved = vec![(Aggregate::ENDPOINT, tenant, id.as_str().to_owned())];
-    News { saved, ..News::default() }
 }
 
 async fn add(

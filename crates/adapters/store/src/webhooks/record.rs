@@ -126,7 +126,7 @@ impl Store {
         let revised = self.unless_in_doubt(tenant, &id, revised.await)?;
         let Some((was_enabled, endpoint)) = revised else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
-            self.tell_of_change(&endpoint);
+            self.inner.hub.endpoint_changed(&endpoint);
             self.fail_later(&endpoint);
         }
         Ok(Some(endpoint))

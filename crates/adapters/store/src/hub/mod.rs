@@ -4,45 +4,33 @@
 //! every few seconds, and so does every listener that learns that it has missed something: when hints were dropped, when a
 //! node comes back that was not known for a while, and when a node is gone that may have died before it sent its last hint.
 
+mod listen;
+mod peers;
+
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicI64, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use diesel_async::SimpleAsyncConnection as _;
-use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Listener, News, NewsItem, Queue};
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Tenant, Timestamp};
 use quipu_webhooks::{Deliverer, Endpoint, EndpointId, Owed};
 use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
+use self::{listen::listen, peers::Peers};
 use crate::{
     bell::Bell,
     custody::Origin,
-    error::Fault,
-    hints::{AT_ONCE, Hints, announce, news_of},
-    sessions::session::{Address, Session},
+    hints::{AT_ONCE, Hints},
+    sessions::session::Address,
     unlearnt::{Taken, Unlearnt},
 };
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
-/// How long a connection is listened on before it is tested.
-const LISTENING: Duration = Duration::from_secs(15);
 /// The time limit for connecting and for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long another node counts as present after it was last heard of. A node announces itself when it begins to listen, and
-/// writes a heartbeat every two seconds.
-const OTHERS: Duration = Duration::from_secs(10);
-/// Not known yet: the other nodes have not been counted.
-const NOT_KNOWN: u64 = u64::MAX;
-/// The pause before the next attempt to connect to other nodes.
-const RETRY: Duration = Duration::from_secs(1);
-
 /// The hub of one store.
 pub(crate) struct Hub {
     node: String,
@@ -51,12 +39,7 @@ pub(crate) struct Hub {
     hints: Hints,
     deliverer: OnceLock<Arc<dyn Deliverer>>,
     unlearnt: Unlearnt,
-    made: Instant,
-    /// The number of milliseconds after `made` until which another node counts as present. Until the nodes have been counted
-    /// there may be one.
-    others_until: AtomicU64,
-    /// How many other nodes had a heartbeat at the last count.
-    counted: AtomicI64,
+    peers: Peers,
 }
 
 impl Hub {
@@ -74,9 +57,7 @@ impl Hub {
             hints: Hints::new(),
             deliverer: OnceLock::new(),
             unlearnt: Unlearnt::new(look),
-            made: Instant::now(),
-            others_until: AtomicU64::new(NOT_KNOWN),
-            counted: AtomicI64::new(0),
+            peers: Peers::default(),
         }
     }
 
@@ -96,37 +77,34 @@ impl Hub {
         self.deliverer.get().map(|_| self.node.as_str())
     }
 
-    /// Hands over the deliveries of a commit.
-    pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
+    /// Has the deliveries of a commit attempted.
+    pub(crate) fn deliver(&self, owed: Vec<Owed>) {
         if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
             deliverer.hand_over(owed);
         }
     }
 
-    /// Tells the deliverer that this node has changed an endpoint.
-    pub(crate) fn hand_change(&self, endpoint: &Endpoint) {
+    /// Tells the deliverers here and on other nodes that this node has changed an endpoint, for the deliveries that they have
+    /// claimed.
+    pub(crate) fn endpoint_changed(&self, endpoint: &Endpoint) {
         if let Some(deliverer) = self.deliverer.get() {
             deliverer.endpoint_changed(endpoint);
         }
+        self.publish(news_of(endpoint.tenant, &endpoint.id));
     }
 
-    /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of them.
-    fn hand_changes(&self, news: &News, all: bool) {
-        let Some(deliverer) = self.deliverer.get() else { return };
-        if !all {
-            return deliverer.changed_elsewhere(None);
-        }
-        let changed = news.saved.iter().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
-        let changed: Vec<_> = changed.map(|(.., id)| EndpointId::restore(id.clone())).collect();
-        if !changed.is_empty() {
-            deliverer.changed_elsewhere(Some(changed));
-        }
+    /// Tells the deliverers here and on other nodes that an endpoint may have changed.
+    pub(crate) fn endpoint_may_have_changed(&self, tenant: Tenant, endpoint: &EndpointId) {
+        self.changed_elsewhere(Some(vec![endpoint.clone()]));
+        self.publish(news_of(tenant, endpoint));
     }
 
-    /// Tells the deliverers here and on other nodes that the endpoints in `news` may have changed.
-    pub(crate) fn tell_of_doubt(&self, news: News) {
-        self.hand_changes(&news, true);
-        self.tell(news);
+    /// Tells the deliverer of this node which endpoints others may have changed; `None` means any of them.
+    fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>) {
+        let is_none = endpoints.as_ref().is_some_and(Vec::is_empty);
+        if let Some(deliverer) = self.deliverer.get().filter(|_| !is_none) {
+            deliverer.changed_elsewhere(endpoints);
+        }
     }
 
     /// Keeps the deliveries of a batch whose outcome is not known.
@@ -143,16 +121,28 @@ impl Hub {
         &self.unlearnt
     }
 
-    /// Publishes the news of a batch of this node.
-    pub(crate) fn tell(&self, news: News) {
+    /// Publishes the news of a batch of this node, here and to the other nodes.
+    pub(crate) fn publish(&self, news: News) {
         if news.is_empty() {
             return;
         }
-        let news = Arc::new(news);
-        self.spread(&news);
+        let news = self.publish_here(news);
         if self.has_others() {
             self.hints.send(news);
         }
+    }
+
+    /// Publishes news to the listeners and workers of this process.
+    fn publish_here(&self, news: News) -> Arc<News> {
+        let news = Arc::new(news);
+        for (queue, due) in &news.queues {
+            if let Some(bell) = self.bells.iter().find(|bell| bell.queue == *queue) {
+                bell.ring(*due);
+            }
+        }
+        // An error means that nobody listens.
+        let _nobody = self.batches.send(Arc::clone(&news));
+        news
     }
 
     /// Waits until all hints have been sent to the other nodes, or these cannot be reached in time. Otherwise a process that
@@ -162,8 +152,8 @@ impl Hub {
     }
 
     /// Tells all listeners in this process that they may have missed commits.
-    pub(crate) fn tell_missed(&self) {
-        self.spread(&Arc::new(News { incomplete: true, ..News::default() }));
+    pub(crate) fn listeners_look_again(&self) {
+        self.publish_here(News { incomplete: true, ..News::default() });
     }
 
     /// Whether there are listeners in this process.
@@ -182,55 +172,34 @@ impl Hub {
     }
 
     /// Notes how many other nodes have a heartbeat. If there are fewer than before, one may have ended before it told of its
-    /// last commits. If there are none, a node that was heard of by a hint still counts, since it may not have written a
-    /// heartbeat yet.
+    /// last commits.
     pub(crate) fn count_others(&self, count: i64) {
         if count > 0 {
-            self.note_others();
-        } else {
-            let _known =
-                self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
+            self.peer_heard();
         }
-        if count < self.counted.swap(count, Ordering::Relaxed) {
-            self.look_again();
+        if self.peers.counted(count) {
+            self.all_look_again();
         }
     }
 
     /// Notes that another node was heard of. While none was known, each may have missed what the other committed: a node that
     /// stood still for a while is forgotten, and does not know it.
-    fn note_others(&self) {
-        let were_absent = !self.has_others();
-        let counts_for = u64::try_from(OTHERS.as_millis()).unwrap_or(u64::MAX);
-        self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
-        if were_absent {
+    fn peer_heard(&self) {
+        if self.peers.heard() {
             self.hints.tell_lost();
-            self.look_again();
+            self.all_look_again();
         }
     }
 
     /// Tells the listeners and the deliverer of this node that they may have missed commits of others.
-    fn look_again(&self) {
-        self.tell_missed();
-        self.hand_changes(&News::default(), false);
+    fn all_look_again(&self) {
+        self.listeners_look_again();
+        self.changed_elsewhere(None);
     }
 
     /// Whether there may be another node.
     pub(crate) fn has_others(&self) -> bool {
-        self.milliseconds() < AtomicU64::load(&self.others_until, Ordering::Relaxed)
-    }
-
-    fn milliseconds(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn spread(&self, news: &Arc<News>) {
-        for (queue, due) in &news.queues {
-            if let Some(bell) = self.bells.iter().find(|bell| bell.queue == *queue) {
-                bell.ring(*due);
-            }
-        }
-        // An error means that nobody listens.
-        let _nobody = self.batches.send(Arc::clone(news));
+        self.peers.may_exist()
     }
 
     /// Completes when there may be work in the queue that is due before `before`.
@@ -244,53 +213,12 @@ impl Hub {
     /// Starts to send hints to the other nodes on the same server, and to receive theirs.
     pub(crate) fn join_others(self: &Arc<Self>, listening: Address, origin: Origin, runtime: &Handle) {
         self.hints.start(self.node.clone(), origin, runtime);
-        runtime.spawn(hear_others(Arc::downgrade(self), listening));
+        runtime.spawn(listen(Arc::downgrade(self), listening));
     }
 }
 
-async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
-    loop {
-        if let Err(fault) = hear(&hub, &listening).await {
-            tracing::debug!(%fault, "other nodes are not heard");
-        }
-        if hub.strong_count() == 0 {
-            return;
-        }
-        tokio::time::sleep(RETRY).await;
-    }
-}
-
-async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fault> {
-    let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
-    if let Some(hub) = hub.upgrade() {
-        // Tells the other nodes that this node exists, and tells the listeners here that they may have missed commits.
-        bounded(announce(&hub.node, &mut session)).await?;
-        hub.look_again();
-    }
-    loop {
-        let next = {
-            let mut notifications = std::pin::pin!(session.notifications_stream());
-            timeout(LISTENING, notifications.next()).await
-        };
-        let Some(hub) = hub.upgrade() else { return Ok(()) };
-        match next {
-            // A connection that leads nowhere is as silent as one on which nothing happens.
-            Err(_) => bounded(async { Ok(session.batch_execute("SELECT 1").await?) }).await?,
-            Ok(None) => return Err(Fault::Silent),
-            Ok(Some(Err(error))) => return Err(error.into()),
-            Ok(Some(Ok(notification))) => {
-                if let Some((news, all)) = news_of(&hub.node, &notification.payload) {
-                    hub.note_others();
-                    hub.hand_changes(&news, all);
-                    hub.spread(&Arc::new(news));
-                }
-            }
-        }
-    }
-}
-
-async fn bounded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    timeout(PATIENCE, work).await.map_err(|_| Fault::Silent)?
+fn news_of(tenant: Tenant, endpoint: &EndpointId) -> News {
+    News { saved: vec![(Aggregate::ENDPOINT, tenant, endpoint.as_str().to_owned())], ..News::default() }
 }
 
 struct Subscription(broadcast::Receiver<Arc<News>>);
