@@ -14,7 +14,7 @@ use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleC
 use diesel_async::SimpleAsyncConnection as _;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
-use crate::{error::Fault, sessions::session::Session, statement::statement};
+use crate::{error::Fault, postgres::session::Session, statement::statement};
 
 /// The length of SQLite's write-ahead log, in pages, at which a commit copies it into the database if no
 /// checkpoint did so before.

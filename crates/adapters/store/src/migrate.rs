@@ -19,11 +19,11 @@ use crate::{
     connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
     language,
-    schema::page_keys,
-    sessions::{
+    postgres::{
         pool::ENGLISH,
         session::{self, Address},
     },
+    schema::page_keys,
     settings::StoreSettings,
     statement::statement,
 };

@@ -17,23 +17,24 @@ use quipu_payments::Payment;
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
+    batched_reads::{balances, gather::BatchedReads, payments},
     cache::Cache,
+    call_wait::CallWait,
     commit::{job::Job, lane::Work},
     connection::Connection,
-    engine::Engine,
+    disabled_endpoints::DisabledEndpoints,
+    engine::{Engine, other_processes},
     error::{Fault, OpenError},
-    flights::PaymentLists,
-    found::ticket_tally::Tallies,
     hub::Hub,
-    language, migrate, neighbours,
-    one_each::OneEach,
-    points::{balances, gather::Points, payments},
+    language,
+    merchant_queues::MerchantQueues,
+    migrate,
+    postgres::session,
     pruned::Pruned,
-    sessions::session,
     settings::StoreSettings,
-    standing::Standing,
-    step::Step,
-    turns::Turns,
+    single_flight::PaymentLists,
+    ticket_search::tally::Tallies,
+    transaction::job_state::JobState,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -47,20 +48,20 @@ pub(crate) struct Inner {
     pub(crate) runtime: Handle,
     pub(crate) engine: Arc<Engine>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
-    pub(crate) balances: Points<(Tenant, Currency), Balance>,
+    pub(crate) payments: BatchedReads<(Tenant, PaymentId), Payment>,
+    pub(crate) balances: BatchedReads<(Tenant, Currency), Balance>,
     pub(crate) lists: PaymentLists,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
     /// A search for a text may read all tickets of its merchant.
-    pub(crate) searches: OneEach,
+    pub(crate) searches: MerchantQueues,
     /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
     /// Endpoints that the gateway has disabled, until what is owed to them has failed.
-    pub(crate) turns: Turns,
+    pub(crate) disabled_endpoints: DisabledEndpoints,
 }
 
 /// The first release in which a reset of the write-ahead log cannot corrupt the database.
@@ -89,23 +90,23 @@ impl Store {
             runtime,
             engine: Arc::new(engine),
             hub,
-            payments: Points::new(payments::look_up),
-            balances: Points::new(balances::look_up),
+            payments: BatchedReads::new(payments::look_up),
+            balances: BatchedReads::new(balances::look_up),
             lists: PaymentLists::new(),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
-            searches: OneEach::default(),
+            searches: MerchantQueues::default(),
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
-            turns: Turns::default(),
+            disabled_endpoints: DisabledEndpoints::default(),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;
         store.learn_what_is_sealed().await;
         if store.is_embedded() {
             let (engine, hub) = (Arc::downgrade(&store.inner.engine), Arc::clone(&store.inner.hub));
-            store.inner.runtime.spawn(neighbours::hear(engine, hub));
+            store.inner.runtime.spawn(other_processes::hear(engine, hub));
         }
         Ok(store)
     }
@@ -179,13 +180,13 @@ impl Commit for Store {
         let lane = self.inner.engine.lane(changes.tenant.merchant());
         let (reply, outcome) = oneshot::channel();
         let times = self.inner.engine.times();
-        let step = Step::begin(times);
-        let standing = Arc::new(Standing::until(step.deadline));
+        let wait = CallWait::begin(times);
+        let job_state = Arc::new(JobState::until(wait.deadline));
         let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
-        let job = Job::new(changes, not_before, Arc::clone(&standing), reply);
+        let job = Job::new(changes, not_before, Arc::clone(&job_state), reply);
         let job = job.ok_or_else(|| StoreError::Failed("a record has no table".to_owned()))?;
         lane.put(Work::Change(Box::new(job)))?;
-        standing.outcome(outcome, times).await
+        job_state.outcome(outcome, times).await
     }
 
     fn is_pressed(&self, merchant: MerchantId) -> bool {

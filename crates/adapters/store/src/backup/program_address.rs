@@ -1,7 +1,7 @@
 //! The address of the database as PostgreSQL's own programs read it. They know a few parameters of
 //! `database_url` under another name, in another unit or with another default than the gateway's driver.
 
-use crate::sessions::tls::{decoded, parts};
+use crate::postgres::tls::{decoded, parts};
 
 /// The address for a program. The password is kept apart, because all users of the machine can read a
 /// program's arguments.

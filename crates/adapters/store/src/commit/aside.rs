@@ -19,10 +19,10 @@ use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{BATCH, QUEUE, batch, job::Job, next_step::WhenLocked};
 use crate::{
-    custody::{Custody, Origin},
     hub::Hub,
     lock::locked,
-    lock_turns::{Patience, Turns},
+    postgres::lock_turns::{Patience, Turns},
+    transaction::custody::{Custody, Origin},
 };
 
 /// How long a merchant stays aside without changes, if its rows were still locked at the last one. Back in the lane

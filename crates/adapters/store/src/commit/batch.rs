@@ -16,11 +16,13 @@ use super::{
 };
 use crate::{
     connection::Connection,
-    custody::{Custody, Origin},
     error::Fault,
     hub::Hub,
-    mark::Mark,
-    transaction,
+    transaction::{
+        self,
+        commit_outcome::Mark,
+        custody::{Custody, Origin},
+    },
 };
 
 /// What came of a batch.
@@ -99,9 +101,9 @@ pub(crate) async fn commit_all(
                 }
                 continue;
             }
-            Turn::Unlearnt((verdicts, owed), fault) => {
+            Turn::OutcomeUnknown((verdicts, owed), fault) => {
                 leave_open(jobs, &verdicts, &fault);
-                hub.keep_unlearnt(&owed);
+                hub.keep_doubtful_claims(&owed);
                 continue;
             }
             Turn::Doubtful => {
@@ -147,7 +149,7 @@ pub(crate) async fn commit_all(
 
 fn wait_again(jobs: &[Job]) {
     for job in jobs {
-        job.standing.wait_again();
+        job.job_state.wait_again();
     }
 }
 
@@ -177,7 +179,7 @@ enum Turn {
     /// Nothing of it happened, because a change starts from a revision that may not be the last one.
     Doubtful,
     /// Whether it was committed is not known; these are the verdicts.
-    Unlearnt(Judged, Fault),
+    OutcomeUnknown(Judged, Fault),
 }
 
 /// Begins those of `jobs` that are still wanted once there is a connection, and tries them. Until then a
@@ -235,7 +237,7 @@ async fn transact(
     let judged = (verdicts, if node.is_some() { fan_out.owed } else { Vec::new() });
     match committed {
         Ok(()) => Turn::Judged(judged),
-        Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
+        Err(fault @ Fault::OutcomeUnknown(_)) => Turn::OutcomeUnknown(judged, fault),
         Err(Fault::Moved) if trusted => Turn::Doubtful,
         Err(fault) => Turn::Failed(fault),
     }

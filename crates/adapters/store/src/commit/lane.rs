@@ -29,8 +29,8 @@ use super::{
     small_writes::{self, SmallWrite},
 };
 use crate::{
-    custody::{Custody, Origin},
     hub::Hub,
+    transaction::custody::{Custody, Origin},
 };
 
 /// From this number of callers on, a batch is answered beside the next batch, which would otherwise wait for

@@ -20,11 +20,11 @@ use super::fan_out::{Audience, Hearers};
 use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
-    mark::TransactionNumber,
     rows::stored::{Totals, at, balance_from, parsed, totals},
     schema::{balances, kept_answers, nonces},
     statement::statement,
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
+    transaction::commit_outcome::TransactionNumber,
 };
 
 /// The state of a transaction that has begun.

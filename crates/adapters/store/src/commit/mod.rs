@@ -5,9 +5,9 @@
 //! against it and against those before it (`quipu_commit::judge`), writes what was accepted
 //! ([`write`](mod@write)) and the deliveries that its events owe ([`fan_out`]), commits once ([`sending`]), and
 //! only then answers all callers and tells the hub. What is done about a batch that failed, [`next_step`] decides.
-//! A merchant whose rows are locked waits in an [`aside`]; the [`mark`](crate::mark) of a commit that was not
-//! answered finds out its outcome. Writes that change no books share a transaction behind the batch
-//! ([`small_writes`]).
+//! A merchant whose rows are locked waits in an [`aside`]. The outcome of a commit that was not answered is found
+//! by its [`Mark`](crate::transaction::commit_outcome::Mark). Writes that change no books share a transaction
+//! behind the batch ([`small_writes`]).
 
 pub(crate) mod aside;
 pub(crate) mod batch;

@@ -11,9 +11,11 @@ use quipu_kernel::StoreError;
 
 use crate::{
     connection::Connection,
-    custody::{Custody, Origin},
     error::Fault,
-    transaction,
+    transaction::{
+        self,
+        custody::{Custody, Origin},
+    },
 };
 
 /// Tells the caller of a write the outcome of its transaction.
@@ -145,7 +147,7 @@ mod tests {
     use diesel::{RunQueryDsl as _, dsl::sql, sql_types::Text};
 
     use super::*;
-    use crate::{file::DatabaseFile, settings::StoreSettings};
+    use crate::{settings::StoreSettings, sqlite::file::DatabaseFile};
 
     /// Whose outcome was told, whether it is done, and what others see by then.
     type Told = (&'static str, bool, Vec<String>);

@@ -6,7 +6,7 @@ use quipu_webhooks::Event;
 
 use super::job::Job;
 
-use crate::mark::Witness;
+use crate::transaction::commit_outcome::Witness;
 
 /// A row that exists if and only if the batch was committed, preferably one that is never deleted.
 pub(crate) fn among(jobs: &[Job], writes: &Writes) -> Option<Witness> {

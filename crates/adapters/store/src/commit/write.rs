@@ -290,7 +290,7 @@ mod tests {
     use tokio::{sync::oneshot, time::Instant};
 
     use super::*;
-    use crate::standing::Standing;
+    use crate::transaction::job_state::JobState;
 
     #[tokio::test]
     async fn an_update_of_a_record_whose_table_takes_only_new_rows_fails_and_is_not_skipped() {
@@ -313,8 +313,8 @@ mod tests {
             record: Box::new(line),
         };
         let changes = Changes { saves: vec![save], ..Changes::new(tenant, Timestamp::from_millis(0)) };
-        let standing = Arc::new(Standing::until(Instant::now()));
-        let mut job = Job::new(changes, 0, standing, oneshot::channel().0).expect("it has a table");
+        let job_state = Arc::new(JobState::until(Instant::now()));
+        let mut job = Job::new(changes, 0, job_state, oneshot::channel().0).expect("it has a table");
         let mut state = State::default();
         state.aggregates.insert((Aggregate::PAYMENT, tenant, "line".to_owned()), 1);
         let (verdicts, writes) = judge(&mut state, std::iter::once(&mut job.changes));

@@ -13,7 +13,7 @@ use quipu_merchants::{
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
     error::{Fault, Refused},
-    lock_turns::Waiter,
+    postgres::lock_turns::Waiter,
     query::{Query, Reading},
     rows::stored::to_value,
     store::Store,

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::{Hub, PATIENCE};
 use crate::{
     error::Fault,
-    hints::{announce, heard_in},
-    sessions::session::{Address, Session},
+    hub::hints::{announce, heard_in},
+    postgres::session::{Address, Session},
 };
 
 /// How long a connection is listened on before it is tested.

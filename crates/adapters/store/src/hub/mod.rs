@@ -4,8 +4,11 @@
 //! every few seconds, and so does every listener that learns that it has missed something: when hints were dropped, when a
 //! node comes back that was not known for a while, and when a node is gone that may have died before it sent its last hint.
 
+pub(crate) mod doubtful_claims;
+mod hints;
 mod listen;
 mod peers;
+mod wakeup;
 
 use std::{
     sync::{Arc, OnceLock},
@@ -20,11 +23,13 @@ use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
 use self::{listen::listen, peers::Peers};
 use crate::{
-    bell::Bell,
-    custody::Origin,
-    hints::{AT_ONCE, Hints},
-    sessions::session::Address,
-    unlearnt::{Taken, Unlearnt},
+    hub::{
+        doubtful_claims::{DoubtfulClaims, Taken},
+        hints::{AT_ONCE, Hints},
+        wakeup::Wakeup,
+    },
+    postgres::session::Address,
+    transaction::custody::Origin,
 };
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
@@ -35,10 +40,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Hub {
     node: String,
     batches: broadcast::Sender<Arc<News>>,
-    bells: Vec<Bell>,
+    wakeups: Vec<Wakeup>,
     hints: Hints,
     deliverer: OnceLock<Arc<dyn Deliverer>>,
-    unlearnt: Unlearnt,
+    doubtful_claims: DoubtfulClaims,
     peers: Peers,
 }
 
@@ -53,10 +58,10 @@ impl Hub {
         Self {
             node,
             batches: broadcast::channel(BEHIND).0,
-            bells: Queue::ALL.iter().map(|queue| Bell::of(*queue)).collect(),
+            wakeups: Queue::ALL.iter().map(|queue| Wakeup::of(*queue)).collect(),
             hints: Hints::new(),
             deliverer: OnceLock::new(),
-            unlearnt: Unlearnt::new(look),
+            doubtful_claims: DoubtfulClaims::new(look),
             peers: Peers::default(),
         }
     }
@@ -108,17 +113,17 @@ impl Hub {
     }
 
     /// Keeps the deliveries of a batch whose outcome is not known.
-    pub(crate) fn keep_unlearnt(&self, owed: &[Owed]) {
+    pub(crate) fn keep_doubtful_claims(&self, owed: &[Owed]) {
         if !owed.is_empty() {
             let taken = Taken::default();
             taken.tell(owed.iter().map(Owed::emptied).collect());
-            self.unlearnt.keep(taken);
+            self.doubtful_claims.keep(taken);
         }
     }
 
     /// Deliveries that this node may have claimed in a commit of unknown outcome.
-    pub(crate) const fn unlearnt(&self) -> &Unlearnt {
-        &self.unlearnt
+    pub(crate) const fn doubtful_claims(&self) -> &DoubtfulClaims {
+        &self.doubtful_claims
     }
 
     /// Publishes the news of a batch of this node, here and to the other nodes.
@@ -136,8 +141,8 @@ impl Hub {
     fn publish_here(&self, news: News) -> Arc<News> {
         let news = Arc::new(news);
         for (queue, due) in &news.queues {
-            if let Some(bell) = self.bells.iter().find(|bell| bell.queue == *queue) {
-                bell.ring(*due);
+            if let Some(wakeup) = self.wakeups.iter().find(|wakeup| wakeup.queue == *queue) {
+                wakeup.wake(*due);
             }
         }
         // An error means that nobody listens.
@@ -163,8 +168,8 @@ impl Hub {
 
     /// Wakes every worker of this node and its deliverer, since there may be work that was added long ago.
     pub(crate) fn wake_workers(&self) {
-        for bell in &self.bells {
-            bell.ring(AT_ONCE);
+        for wakeup in &self.wakeups {
+            wakeup.wake(AT_ONCE);
         }
         if let Some(deliverer) = self.deliverer.get() {
             deliverer.look();
@@ -204,8 +209,8 @@ impl Hub {
 
     /// Completes when there may be work in the queue that is due before `before`.
     pub(crate) async fn woken(&self, queue: Queue, before: Timestamp) {
-        match self.bells.iter().find(|bell| bell.queue == queue) {
-            Some(bell) => bell.rung(before).await,
+        match self.wakeups.iter().find(|wakeup| wakeup.queue == queue) {
+            Some(wakeup) => wakeup.woken(before).await,
             None => std::future::pending().await,
         }
     }

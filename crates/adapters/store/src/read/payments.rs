@@ -11,13 +11,13 @@ use tokio::time::timeout_at;
 
 use super::payment_list;
 use crate::{
+    call_wait::CallWait,
     connection::{Connection, first},
     error::Fault,
-    flights::{Flight, ListKey, Listed, Seat},
     query::Reading,
     rows::stored::parsed,
     schema::{customers, kept_answers},
-    step::Step,
+    single_flight::{Flight, ListKey, Listed, Seat},
     store::{Inner, Store},
     tables::kept_answers::AWAITED,
 };
@@ -67,8 +67,8 @@ impl PaymentReads for Store {
         filter: &PaymentFilter,
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreError> {
-        let step = Step::begin(self.inner.engine.times());
-        let listed = timeout_at(step.deadline, listed(&self.inner, (tenant, filter.clone(), page)));
+        let wait = CallWait::begin(self.inner.engine.times());
+        let listed = timeout_at(wait.deadline, listed(&self.inner, (tenant, filter.clone(), page)));
         Ok(Arc::unwrap_or_clone(listed.await.map_err(|_| Fault::Silent)??))
     }
 

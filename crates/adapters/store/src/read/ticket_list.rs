@@ -13,14 +13,14 @@ use super::ticket_rows::{SummaryRow, selection};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    found::{
-        ticket_filter::{TicketQuery, narrowed_to_found, of_tenant, sum_of_counters},
-        ticket_search::{FEW, Found, few},
-        ticket_tally::Tallies,
-    },
     keys::Keys,
     rows::stored::{bigint, natural},
     schema::tickets,
+    ticket_search::{
+        filter::{TicketQuery, narrowed_to_found, of_tenant, sum_of_counters},
+        search::{FEW, Found, few},
+        tally::Tallies,
+    },
 };
 
 /// A page, and the number of all that match; both from the same state of the database.

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    found::ticket_filter::narrowed,
     query::Reading,
     rows::{
         period::in_period,
@@ -21,6 +20,7 @@ use crate::{
     },
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
+    ticket_search::filter::narrowed,
 };
 
 /// Narrows a boxed query over `tickets` to a filter of the queue.

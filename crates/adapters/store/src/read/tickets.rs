@@ -17,14 +17,14 @@ use super::{
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
 use crate::{
+    call_wait::CallWait,
     connection::{Connection, first, load},
     error::Fault,
-    found::ticket_filter::TicketQuery,
     query::Reading,
     rows::stored::{bigint, natural},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
-    step::Step,
     store::Store,
+    ticket_search::filter::TicketQuery,
 };
 
 /// The rows of a ticket in a table that has its identifier.
@@ -83,9 +83,9 @@ impl Store {
     /// Waits until no other search of the merchant is under way, so that those of one do not use all connections for
     /// lists.
     async fn turn_to_search(&self, tenant: Tenant) -> Result<OwnedSemaphorePermit, Fault> {
-        let step = Step::begin(self.inner.engine.times());
+        let wait = CallWait::begin(self.inner.engine.times());
         let queue = self.inner.searches.queue(tenant.merchant());
-        let turn = timeout_at(step.deadline, queue.acquire_owned()).await;
+        let turn = timeout_at(wait.deadline, queue.acquire_owned()).await;
         turn.map_err(|_| Fault::Overloaded)?.map_err(|_| Fault::Abandoned)
     }
 }

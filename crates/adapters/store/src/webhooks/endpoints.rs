@@ -14,7 +14,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     directory,
     error::{Fault, LeavesOpen, Refused},
-    lock_turns::Waiter,
+    postgres::lock_turns::Waiter,
     query::Reading,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},

@@ -11,7 +11,7 @@ use quipu_webhooks::Endpoint;
 use tokio::time::timeout;
 
 use super::fail_pending::{Whose, fail_pending};
-use crate::{connection::Connection, step::time_left, store::Store};
+use crate::{call_wait::time_left, connection::Connection, store::Store};
 
 /// How many pending deliveries fail in one commit when their endpoint is disabled; the rest follows in
 /// further commits.
@@ -32,12 +32,12 @@ impl Store {
     /// Lets fail what was owed to an endpoint when the gateway disabled it. Nobody waits for that: others are
     /// to be disabled, too, and what is owed to endpoints in order is to be sent.
     pub(super) fn fail_later(&self, endpoint: &Endpoint) {
-        if self.inner.turns.add(endpoint.clone()) {
+        if self.inner.disabled_endpoints.add(endpoint.clone()) {
             let store = self.clone();
             self.inner.runtime.spawn(async move {
-                while let Some(endpoint) = store.inner.turns.next() {
+                while let Some(endpoint) = store.inner.disabled_endpoints.next() {
                     if store.fail_some(&endpoint).await {
-                        let _served_here = store.inner.turns.add(endpoint);
+                        let _served_here = store.inner.disabled_endpoints.add(endpoint);
                     }
                 }
             });

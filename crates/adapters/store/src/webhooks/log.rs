@@ -19,15 +19,15 @@ use super::{
     fail_pending::{Whose, count},
 };
 use crate::{
+    call_wait::time_left,
     connection::{Connection, execute, first, load},
     error::Fault,
     keys::Keys,
-    lock_turns::Waiter,
+    postgres::lock_turns::Waiter,
     query::Reading,
     read::slice::Slice,
     rows::stored::{bigint, natural, parsed},
     schema::{counters, deliveries, events},
-    step::time_left,
     store::Store,
     tables::deliveries::{COUNTER, attempts_of, code, status_of},
 };

@@ -24,11 +24,11 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::{Fault, LeavesOpen as _},
+    hub::doubtful_claims::Taken,
     rows::{endpoint::EndpointRow, stored::tenant_of},
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
-    unlearnt::Taken,
 };
 
 /// The most endpoints that one call of `waiting` steps over. There may be as many endpoints as payments.
@@ -119,7 +119,7 @@ impl DeliveryQueue for Store {
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError> {
         let node = self.inner.hub.node().to_owned();
-        let _turn = self.inner.hub.unlearnt().turn.lock().await;
+        let _turn = self.inner.hub.doubtful_claims().turn.lock().await;
         let taken = Taken::default();
         let told = taken.clone();
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
@@ -134,10 +134,10 @@ impl DeliveryQueue for Store {
         });
         let claimed = claimed.await;
         if claimed.as_ref().is_err_and(Fault::leaves_open) {
-            self.inner.hub.unlearnt().keep(taken);
+            self.inner.hub.doubtful_claims().keep(taken);
         }
         let claimed = claimed?;
-        self.inner.hub.unlearnt().forget(&claimed);
+        self.inner.hub.doubtful_claims().forget(&claimed);
         Ok(claimed)
     }
 
@@ -180,7 +180,7 @@ impl DeliveryQueue for Store {
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreError> {
-        let unlearnt = self.free_unlearnt().await?;
+        let doubtful = self.free_doubtful_claims().await?;
         let node = self.inner.hub.node().to_owned();
         let looking = node.clone();
         // Read first, since a read takes no turn in the writer's queue.
@@ -191,7 +191,7 @@ impl DeliveryQueue for Store {
             })
         });
         if !found.await? {
-            return Ok(unlearnt);
+            return Ok(doubtful);
         }
         let freed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -208,7 +208,7 @@ impl DeliveryQueue for Store {
                 Ok::<_, Fault>(freed)
             })
         });
-        Ok(unlearnt + freed.await? as u64)
+        Ok(doubtful + freed.await? as u64)
     }
 
     async fn disable_failing(
@@ -283,12 +283,12 @@ impl DeliveryQueue for Store {
 
 impl Store {
     /// Releases deliveries that this node has claimed in commits whose outcome it did not learn.
-    async fn free_unlearnt(&self) -> Result<u64, StoreError> {
+    async fn free_doubtful_claims(&self) -> Result<u64, StoreError> {
         // Otherwise a claim is under way. The next round comes soon.
-        let Ok(_turn) = self.inner.hub.unlearnt().turn.try_lock() else { return Ok(0) };
+        let Ok(_turn) = self.inner.hub.doubtful_claims().turn.try_lock() else { return Ok(0) };
         let now = Instant::now();
         let mut freed = 0;
-        let mut due = self.inner.hub.unlearnt().take_due(now).into_iter();
+        let mut due = self.inner.hub.doubtful_claims().take_due(now).into_iter();
         while let Some(kept) = due.next() {
             let (node, owed) = (self.inner.hub.node().to_owned(), kept.taken.told());
             let given = self.inner.engine.write(move |conn: &mut Connection| {
@@ -297,9 +297,9 @@ impl Store {
             let given: Result<usize, Fault> = given.await;
             match given {
                 Ok(given) if given > 0 => freed += given as u64,
-                Ok(_) => self.inner.hub.unlearnt().not_found(kept, now),
+                Ok(_) => self.inner.hub.doubtful_claims().not_found(kept, now),
                 Err(fault) => {
-                    once(kept).chain(due).for_each(|kept| self.inner.hub.unlearnt().keep(kept.taken));
+                    once(kept).chain(due).for_each(|kept| self.inner.hub.doubtful_claims().keep(kept.taken));
                     return Err(fault.into());
                 }
             }

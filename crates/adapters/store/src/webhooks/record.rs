@@ -16,7 +16,7 @@ use crate::{
     connection::{Connection, load},
     error::Fault,
     keys::Keys,
-    lock_turns::Waiter,
+    postgres::lock_turns::Waiter,
     schema::{deliveries, webhook_endpoints as endpoints},
     store::Store,
     tables::deliveries::{DeliveryOutcomes, attempts_of},
