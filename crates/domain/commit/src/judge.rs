@@ -110,8 +110,14 @@ impl Writes {
     }
 }
 
-/// The verdicts about the changes of a batch, and what is to be written for the accepted ones.
-pub type Judged = (Vec<Verdict>, Writes);
+/// What came of judging a batch.
+#[derive(Debug)]
+pub struct Judged {
+    /// The verdict about each change.
+    pub verdicts: Vec<Verdict>,
+    /// What is to be written for the accepted ones.
+    pub writes: Writes,
+}
 
 /// Judges `changes` in order. Each is judged against `state`, which every accepted change then updates. A
 /// refused change leaves nothing behind but its nonce.
@@ -119,7 +125,7 @@ pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Change
     let mut writes = Writes::default();
     let verdicts = changes
         .enumerate()
-        .map(|(index, changes)| judge_change(state, &mut writes, index, changes))
+        .map(|(index, changes)| Judging { state: &mut *state, writes: &mut writes, index }.judge(changes))
         .collect();
     for ((tenant, currency), known) in state.balances.iter_mut().filter(|(_, known)| known.touched) {
         writes.balances.push((*tenant, *currency, *known));
@@ -127,47 +133,126 @@ pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Change
     }
     writes.balances.sort_unstable_by_key(|(tenant, currency, _)| (*tenant, *currency));
     writes.tallies.retain(|_, by| *by != 0);
-    (verdicts, writes)
+    Judged { verdicts, writes }
 }
 
-/// Judges the change with this index in the batch. The checks come first and change nothing but the nonce;
-/// once all have passed, the change is entered into `state` and `writes`.
-fn judge_change(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) -> Verdict {
-    burn_nonce(state, writes, index, changes)?;
-    let key = check_key(state, changes)?;
-    check_revisions(state, changes)?;
-    check_names(state, changes)?;
-    let balances = post(state, changes)?;
-
-    // Nothing refuses from here on.
-    for known in balances {
-        state.balances.insert((changes.tenant, known.balance.currency), known);
-    }
-    resolve_joins(state, writes, index, changes);
-    move_names(state, changes);
-    place_saves(state, writes, index, changes);
-    for tally in &changes.tallies {
-        writes.count(changes.tenant, tally);
-    }
-    let answer = keep_answer(state, writes, index, changes, key);
-    writes.accepted.push(index);
-    Ok(answer)
-}
-
-fn burn_nonce(
-    state: &mut State,
-    writes: &mut Writes,
+/// One change being judged.
+struct Judging<'a> {
+    state: &'a mut State,
+    writes: &'a mut Writes,
+    /// The index of the change in the batch.
     index: usize,
-    changes: &Changes,
-) -> Result<(), Refusal> {
-    let Some(nonce) = &changes.nonce else { return Ok(()) };
-    let key = (changes.tenant.merchant(), nonce.value.clone());
-    if state.nonces.get(&key).is_some_and(|expires_at| *expires_at > changes.at) {
-        return Err(Refusal::NonceUsed);
+}
+
+impl Judging<'_> {
+    /// Judges the change with this index in the batch. The checks come first and change nothing but the nonce;
+    /// once all have passed, the change is entered into the state and the writes.
+    fn judge(mut self, changes: &mut Changes) -> Verdict {
+        self.burn_nonce(changes)?;
+        let key = check_key(self.state, changes)?;
+        check_revisions(self.state, changes)?;
+        check_names(self.state, changes)?;
+        let balances = post(self.state, changes)?;
+
+        // Nothing refuses from here on.
+        for known in balances {
+            self.state.balances.insert((changes.tenant, known.balance.currency), known);
+        }
+        self.resolve_joins(changes);
+        self.move_names(changes);
+        self.place_saves(changes);
+        for tally in &changes.tallies {
+            self.writes.count(changes.tenant, tally);
+        }
+        let answer = self.keep_answer(changes, key);
+        self.writes.accepted.push(self.index);
+        Ok(answer)
     }
-    state.nonces.insert(key, nonce.expires_at);
-    writes.nonces.push(index);
-    Ok(())
+
+    fn burn_nonce(&mut self, changes: &Changes) -> Result<(), Refusal> {
+        let Some(nonce) = &changes.nonce else { return Ok(()) };
+        let key = (changes.tenant.merchant(), nonce.value.clone());
+        if self.state.nonces.get(&key).is_some_and(|expires_at| *expires_at > changes.at) {
+            return Err(Refusal::NonceUsed);
+        }
+        self.state.nonces.insert(key, nonce.expires_at);
+        self.writes.nonces.push(self.index);
+        Ok(())
+    }
+
+    /// Finds or makes what the change joins, and tells every record its identifier.
+    fn resolve_joins(&mut self, changes: &mut Changes) {
+        let tenant = changes.tenant;
+        for place in 0..changes.joins.len() {
+            let join = &changes.joins[place];
+            let known =
+                join.by.as_ref().and_then(|name| self.state.names.get(&(tenant, name.clone()))).cloned();
+            if known.is_none() {
+                self.take_names(tenant, join);
+                self.writes.made.push(Position { change: self.index, place });
+            }
+            let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
+            let Changes { saves, joins, rows, .. } = changes;
+            for save in saves {
+                save.record.resolve_join(told, &holder);
+            }
+            joins[place].make.resolve_join(told, &holder);
+            for record in rows {
+                record.resolve_join(told, &holder);
+            }
+        }
+    }
+
+    fn take_names(&mut self, tenant: Tenant, join: &Join) {
+        for name in join.by.iter().chain(&join.also) {
+            self.state.names.entry((tenant, name.clone())).or_insert_with(|| join.fresh.clone());
+        }
+    }
+
+    fn move_names(&mut self, changes: &Changes) {
+        for change in &changes.names {
+            match change {
+                NameChange::Take(name, holder) => {
+                    self.state.names.insert((changes.tenant, name.clone()), holder.clone());
+                }
+                NameChange::Release(name, holder) => release(self.state, changes.tenant, name, holder),
+            }
+        }
+    }
+
+    fn place_saves(&mut self, changes: &Changes) {
+        for (place, save) in changes.saves.iter().enumerate() {
+            let key = (save.aggregate, changes.tenant, save.id.clone());
+            self.state.aggregates.insert(key.clone(), save.to);
+            let last = Position { change: self.index, place };
+            let kind = save.from.map_or(WriteKind::Insert, |from| WriteKind::Update { from });
+            // What this batch makes is inserted once, as its last change leaves it.
+            self.writes.saves.entry(key).or_insert(PendingSave { kind, last }).last = last;
+        }
+    }
+
+    fn keep_answer(&mut self, changes: &Changes, key: Option<AnswerKey>) -> Option<Answer> {
+        let (record, key) = changes.idempotency.as_ref().zip(key)?;
+        let awaited = self.state.answers.get(&key).is_some_and(|kept| kept.awaited);
+        let answer = match &record.answer {
+            KeptAnswer::Given(answer) | KeptAnswer::Brought(answer) => Some(answer.clone()),
+            KeptAnswer::OfSaved => changes.saves.iter().find_map(|save| save.record.answer()),
+            KeptAnswer::Later => None,
+        };
+        let known = KnownAnswer {
+            expires_at: record.expires_at,
+            payment_id: record.payment_id.clone(),
+            awaited: answer.is_none(),
+        };
+        self.state.answers.insert(key, known);
+        let brought = matches!(record.answer, KeptAnswer::Brought(_));
+        self.writes.answers.push(AnswerToWrite {
+            change: self.index,
+            answer: answer.clone(),
+            awaited: awaited && brought,
+        });
+        answer
+    }
 }
 
 /// Checks that the idempotency key is not taken. A taken key whose answer is awaited may get that answer
@@ -235,84 +320,9 @@ fn post(state: &State, changes: &Changes) -> Result<Vec<KnownBalance>, PostingEr
     Ok(after)
 }
 
-/// Finds or makes what the change joins, and tells every record its identifier.
-fn resolve_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) {
-    let tenant = changes.tenant;
-    for place in 0..changes.joins.len() {
-        let join = &changes.joins[place];
-        let known = join.by.as_ref().and_then(|name| state.names.get(&(tenant, name.clone()))).cloned();
-        if known.is_none() {
-            take_names(state, tenant, join);
-            writes.made.push(Position { change: index, place });
-        }
-        let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
-        let Changes { saves, joins, rows, .. } = changes;
-        for save in saves {
-            save.record.resolve_join(told, &holder);
-        }
-        joins[place].make.resolve_join(told, &holder);
-        for record in rows {
-            record.resolve_join(told, &holder);
-        }
-    }
-}
-
-fn take_names(state: &mut State, tenant: Tenant, join: &Join) {
-    for name in join.by.iter().chain(&join.also) {
-        state.names.entry((tenant, name.clone())).or_insert_with(|| join.fresh.clone());
-    }
-}
-
-fn move_names(state: &mut State, changes: &Changes) {
-    for change in &changes.names {
-        match change {
-            NameChange::Take(name, holder) => {
-                state.names.insert((changes.tenant, name.clone()), holder.clone());
-            }
-            NameChange::Release(name, holder) => release(state, changes.tenant, name, holder),
-        }
-    }
-}
-
 fn release(state: &mut State, tenant: Tenant, name: &Name, holder: &Holder) {
     let key = (tenant, name.clone());
     if state.names.get(&key) == Some(holder) {
         state.names.remove(&key);
     }
-}
-
-fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &Changes) {
-    for (place, save) in changes.saves.iter().enumerate() {
-        let key = (save.aggregate, changes.tenant, save.id.clone());
-        state.aggregates.insert(key.clone(), save.to);
-        let last = Position { change: index, place };
-        let kind = save.from.map_or(WriteKind::Insert, |from| WriteKind::Update { from });
-        // What this batch makes is inserted once, as its last change leaves it.
-        writes.saves.entry(key).or_insert(PendingSave { kind, last }).last = last;
-    }
-}
-
-fn keep_answer(
-    state: &mut State,
-    writes: &mut Writes,
-    index: usize,
-    changes: &Changes,
-    key: Option<AnswerKey>,
-) -> Option<Answer> {
-    let (record, key) = changes.idempotency.as_ref().zip(key)?;
-    let awaited = state.answers.get(&key).is_some_and(|kept| kept.awaited);
-    let answer = match &record.answer {
-        KeptAnswer::Given(answer) | KeptAnswer::Brought(answer) => Some(answer.clone()),
-        KeptAnswer::OfSaved => changes.saves.iter().find_map(|save| save.record.answer()),
-        KeptAnswer::Later => None,
-    };
-    let known = KnownAnswer {
-        expires_at: record.expires_at,
-        payment_id: record.payment_id.clone(),
-        awaited: answer.is_none(),
-    };
-    state.answers.insert(key, known);
-    let brought = matches!(record.answer, KeptAnswer::Brought(_));
-    writes.answers.push(AnswerToWrite { change: index, answer: answer.clone(), awaited: awaited && brought });
-    answer
 }

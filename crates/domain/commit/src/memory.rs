@@ -18,7 +18,7 @@ use quipu_ledger::{Balance, Entry, Reason, Transaction};
 use crate::{
     answer::{Answer, AnswerKey, IdempotencyRecord},
     changes::{Changes, Committed},
-    judge::judge,
+    judge::{Judged, judge},
     name::{Holder, Name},
     ports::{CLOCKS_APART, Commit, CommitError, UsedKeys, WorkQueue},
     record::{Aggregate, Record},
@@ -142,7 +142,7 @@ impl Contents {
 
     /// Judges and applies one change.
     pub fn apply(&mut self, mut changes: Changes) -> Result<Committed, CommitError> {
-        let (mut verdicts, writes) = judge(&mut self.state, std::iter::once(&mut changes));
+        let Judged { mut verdicts, writes } = judge(&mut self.state, std::iter::once(&mut changes));
         let answer = verdicts.pop().unwrap_or(Ok(None))?;
         for ((tenant, name, keys), by) in writes.tallies {
             let key = (tenant, name.into_owned(), keys.map(std::borrow::Cow::into_owned));

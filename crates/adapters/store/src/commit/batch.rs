@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use quipu_commit::{CommitError, Committed, News, Refusal, StateKeys, Verdict, Writes, judge};
+use quipu_commit::{CommitError, Committed, Judged, News, Refusal, StateKeys, Verdict, Writes, judge};
 use quipu_kernel::StoreError;
 use quipu_webhooks::Owed;
 
@@ -50,7 +50,7 @@ pub(crate) struct Untold {
 /// Jobs whose outcome is known, with the deliveries that their commit made.
 struct Answers {
     jobs: Vec<Job>,
-    judged: Judged,
+    transacted: Transacted,
 }
 
 /// Jobs that are tried together, and how often they were tried.
@@ -92,8 +92,8 @@ pub(crate) async fn commit_all(
         };
         outcome.was_tried = true;
         let fault = match turn {
-            Turn::Judged(judged) => {
-                let answers = Answers { jobs, judged };
+            Turn::Committed(transacted) => {
+                let answers = Answers { jobs, transacted };
                 if parts.is_empty() {
                     outcome.untold.unanswered = Some(answers);
                 } else {
@@ -101,7 +101,7 @@ pub(crate) async fn commit_all(
                 }
                 continue;
             }
-            Turn::OutcomeUnknown((verdicts, owed), fault) => {
+            Turn::OutcomeUnknown(Transacted { verdicts, owed }, fault) => {
                 leave_open(jobs, &verdicts, &fault);
                 hub.keep_doubtful_claims(&owed);
                 continue;
@@ -149,7 +149,7 @@ pub(crate) async fn commit_all(
 
 fn wait_again(jobs: &[Job]) {
     for job in jobs {
-        job.job_state.wait_again();
+        job.state.wait_again();
     }
 }
 
@@ -167,19 +167,24 @@ fn halves_by_merchant(jobs: Vec<Job>) -> [Vec<Job>; 2] {
     [second, first]
 }
 
-/// The verdicts of a transaction, one for each change, and the deliveries that it makes.
-type Judged = (Vec<Verdict>, Vec<Owed>);
+/// What a transaction says of its changes, and what it makes.
+struct Transacted {
+    /// One for each change.
+    verdicts: Vec<Verdict>,
+    /// The deliveries that this node is to make.
+    owed: Vec<Owed>,
+}
 
 /// The outcome of one transaction.
 enum Turn {
-    /// It is committed, with these verdicts.
-    Judged(Judged),
+    /// It is committed.
+    Committed(Transacted),
     /// It failed, and nothing of it happened.
     Failed(Fault),
     /// Nothing of it happened, because a change starts from a revision that may not be the last one.
     Doubtful,
-    /// Whether it was committed is not known; these are the verdicts.
-    OutcomeUnknown(Judged, Fault),
+    /// Whether it was committed is not known.
+    OutcomeUnknown(Transacted, Fault),
 }
 
 /// Begins those of `jobs` that are still wanted once there is a connection, and tries them. Until then a
@@ -234,10 +239,11 @@ async fn transact(
             async |conn: &mut Connection| write::commit(conn, hub.node(), jobs, &writes, &deliveries).await;
         transaction::finish(custody, origin, origin.times().attempt, Some(mark), writing).await
     };
-    let judged = (verdicts, if node.is_some() { fan_out.owed } else { Vec::new() });
+    let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
+    let transacted = Transacted { verdicts, owed };
     match committed {
-        Ok(()) => Turn::Judged(judged),
-        Err(fault @ Fault::OutcomeUnknown(_)) => Turn::OutcomeUnknown(judged, fault),
+        Ok(()) => Turn::Committed(transacted),
+        Err(fault @ Fault::OutcomeUnknown(_)) => Turn::OutcomeUnknown(transacted, fault),
         Err(Fault::Moved) if trusted => Turn::Doubtful,
         Err(fault) => Turn::Failed(fault),
     }
@@ -267,7 +273,7 @@ async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -
     let wanted = StateKeys::by(jobs.iter().map(|job| &job.changes));
     let begun = load::begin(conn, &wanted, revisions, &Hearers::of(jobs)).await?;
     let load::Begun { mut state, audience, number, trusted } = begun;
-    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
+    let Judged { verdicts, mut writes } = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     let fan_out = FanOut::of(jobs, &mut writes, audience);
     let server = match conn {
         Connection::Sqlite(_) => None,
@@ -280,7 +286,7 @@ async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -
 impl Answers {
     /// Answers all callers, hands over the deliveries, and returns the news of the commit.
     fn send(self, hub: &Hub) -> News {
-        let (verdicts, owed) = self.judged;
+        let Transacted { verdicts, owed } = self.transacted;
         let mut news = News::default();
         for (job, verdict) in self.jobs.into_iter().zip(verdicts) {
             let Job { changes, reply, .. } = job;

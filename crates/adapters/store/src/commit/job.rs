@@ -36,7 +36,7 @@ pub(crate) struct Job {
     /// An identifier for each transaction.
     pub(crate) transaction_ids: Vec<String>,
     /// Whether the job may still begin.
-    pub(crate) job_state: Arc<JobState>,
+    pub(crate) state: Arc<JobState>,
     /// The channel to the caller. The caller may have gone away, which changes nothing.
     pub(crate) reply: oneshot::Sender<Outcome>,
 }
@@ -48,7 +48,7 @@ impl Job {
     pub(crate) fn new(
         mut changes: Changes,
         not_before: i64,
-        job_state: Arc<JobState>,
+        state: Arc<JobState>,
         reply: oneshot::Sender<Outcome>,
     ) -> Option<Self> {
         for record in &mut changes.rows {
@@ -68,13 +68,13 @@ impl Job {
         let mut transaction_ids: Vec<_> = ids.collect();
         // In the order of the transactions, which share their time.
         transaction_ids.sort_unstable();
-        Some(Self { changes, saves, joins, rows, transaction_ids, job_state, reply })
+        Some(Self { changes, saves, joins, rows, transaction_ids, state, reply })
     }
 
     /// The job, if its deadline has not passed and its caller has not withdrawn it; otherwise nothing of it
     /// happens.
     pub(crate) fn begun(self) -> Option<Self> {
-        if self.job_state.begin() {
+        if self.state.begin() {
             return Some(self);
         }
         metrics::counter!("quipu_commit_too_late_total").increment(1);

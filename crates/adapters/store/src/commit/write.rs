@@ -284,7 +284,7 @@ fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Clas
 mod tests {
     use std::sync::Arc;
 
-    use quipu_commit::{Aggregate, Save, State, judge};
+    use quipu_commit::{Aggregate, Judged, Save, State, judge};
     use quipu_kernel::{Environment, MerchantId};
     use quipu_merchants::{Actor, AuditRecord};
     use tokio::{sync::oneshot, time::Instant};
@@ -317,7 +317,7 @@ mod tests {
         let mut job = Job::new(changes, 0, job_state, oneshot::channel().0).expect("it has a table");
         let mut state = State::default();
         state.aggregates.insert((Aggregate::PAYMENT, tenant, "line".to_owned()), 1);
-        let (verdicts, writes) = judge(&mut state, std::iter::once(&mut job.changes));
+        let Judged { verdicts, writes } = judge(&mut state, std::iter::once(&mut job.changes));
         assert!(verdicts[0].is_ok(), "{verdicts:?}");
         let planned = Plan::of("node", std::slice::from_ref(&job), &writes).map(drop);
         assert_eq!(

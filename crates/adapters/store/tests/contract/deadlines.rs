@@ -16,7 +16,7 @@ use quipu_store::{Store, StoreSettings};
 use tokio::time::timeout;
 
 use crate::{
-    asked::{ANSWERED, ask_everything},
+    every_call::{ANSWERED, ask_everything},
     fixture::{self, Engine, Fixture, until},
     proxy::{Action, Blow, Point, Proxy, Side},
     sample::{MXN, Sample, funding, payment_of, tenant},
