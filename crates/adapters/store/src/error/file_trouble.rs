@@ -9,6 +9,7 @@ pub(crate) enum FileTrouble {
     Replaced,
     Truncated,
     ReadOnly,
+    CompanionReadOnly,
     LogGone,
     LogReplaced,
     LogTruncated,
@@ -23,6 +24,9 @@ impl fmt::Display for FileTrouble {
             Self::Replaced => "the database file was replaced by another one; restart to serve from that",
             Self::Truncated => "the database file was truncated; stop and restore a backup",
             Self::ReadOnly => "the database file is read-only; make it writable",
+            Self::CompanionReadOnly => {
+                "the database's write-ahead log or its index (its name with -wal or -shm) is read-only; make both writable"
+            }
             Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
             Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",

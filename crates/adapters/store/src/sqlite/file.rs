@@ -5,6 +5,7 @@
 //! is acknowledged.
 
 use std::{
+    fs::Metadata,
     io,
     os::unix::fs::MetadataExt as _,
     path::Path,
@@ -22,7 +23,7 @@ use crate::{
     error::{Fault, file_trouble::FileTrouble},
     sqlite::{
         file_identity::{Identity, identity_of, metadata},
-        write_ahead_log::WriteAheadLog,
+        write_ahead_log::{WriteAheadLog, beside},
     },
 };
 
@@ -49,18 +50,24 @@ impl DatabaseFile {
     /// Opens the database and remembers its files.
     pub(crate) fn open(path: &str) -> Result<Self, Fault> {
         let unopened = |error: io::Error| Fault::Unconnected(error.to_string());
-        let identity = identity_of(&std::fs::metadata(path).map_err(unopened)?);
+        let found = std::fs::metadata(path).map_err(unopened)?;
+        if is_read_only(&found) {
+            return Err(Fault::Lost(FileTrouble::ReadOnly));
+        }
+        // SQLite keeps its log beside the file itself, not beside a link to it.
+        let itself = std::fs::canonicalize(path).map_err(unopened)?;
+        for companion in [beside(&itself, "-wal"), beside(&itself, "-shm")] {
+            make_writable(&companion, &found).map_err(Fault::Lost)?;
+        }
         let mut keeper = Connection::open_sqlite(path, Duration::from_secs(2))?;
         let Connection::Sqlite(conn) = &mut keeper else { return Err(Fault::Abandoned) };
         // SQLite creates its log at the first read.
         sql_query("SELECT COUNT(*) FROM sqlite_schema").execute(conn)?;
         let page: PageSize = sql_query("PRAGMA page_size").get_result(conn)?;
-        // SQLite keeps its log beside the file itself, not beside a link to it.
-        let itself = std::fs::canonicalize(path).map_err(unopened)?;
         let page = usize::try_from(page.page_size).unwrap_or(0);
         let file = Self {
             path: path.to_owned(),
-            identity,
+            identity: identity_of(&found),
             log: WriteAheadLog::open(&itself, page).map_err(unopened)?,
             longest: AtomicU64::new(0),
             is_truncated: AtomicBool::new(false),
@@ -126,10 +133,25 @@ impl DatabaseFile {
         if self.is_truncated.load(Ordering::Relaxed) {
             return Err(FileTrouble::Truncated);
         }
-        if file.mode() & 0o222 == 0 {
+        if is_read_only(&file) {
             return Err(FileTrouble::ReadOnly);
         }
         Ok(())
+    }
+}
+
+fn is_read_only(file: &Metadata) -> bool {
+    file.mode() & 0o222 == 0
+}
+
+/// Gives a read-only file beside a writable database the database's mode. SQLite makes such files with that mode, and does
+/// not change it when the database is made writable again.
+fn make_writable(companion: &Path, database: &Metadata) -> Result<(), FileTrouble> {
+    match std::fs::metadata(companion) {
+        Ok(found) if is_read_only(&found) => std::fs::set_permissions(companion, database.permissions())
+            .map_err(|_| FileTrouble::CompanionReadOnly),
+        // Whatever else is wrong shows when it is opened.
+        _ => Ok(()),
     }
 }
 
@@ -186,6 +208,26 @@ mod tests {
         assert_eq!(file.look(), Err(FileTrouble::IndexGone));
         fs::rename(&away, &index).expect("moved back");
         assert_eq!(file.look(), Ok(()));
+    }
+
+    #[test]
+    fn what_was_made_beside_it_while_it_was_read_only_is_made_writable_too() {
+        let (folder, path, file) = database();
+        drop(file);
+        let made = |name: &str| folder.path().join(format!("quipu.db{name}"));
+        let read_only =
+            |file: &Path| fs::set_permissions(file, fs::Permissions::from_mode(0o400)).expect("changed");
+        for name in ["-wal", "-shm"] {
+            fs::write(made(name), "").expect("written");
+            read_only(&made(name));
+        }
+        read_only(Path::new(&path));
+        assert!(matches!(DatabaseFile::open(&path), Err(Fault::Lost(FileTrouble::ReadOnly))));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
+        assert_eq!(DatabaseFile::open(&path).expect("opened").look(), Ok(()));
+        for name in ["-wal", "-shm"] {
+            assert_eq!(fs::metadata(made(name)).expect("there").mode() & 0o777, 0o600, "{name}");
+        }
     }
 
     #[test]

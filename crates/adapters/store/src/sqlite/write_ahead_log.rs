@@ -82,15 +82,17 @@ struct End {
     frames: u64,
 }
 
+/// The file beside a database whose name is the database's with this ending.
+pub(super) fn beside(database: &Path, ending: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
 impl WriteAheadLog {
     /// Opens the log beside a database with pages of `page` bytes.
     pub(crate) fn open(database: &Path, page: usize) -> io::Result<Self> {
-        let beside = |what: &str| {
-            let mut name = database.as_os_str().to_owned();
-            name.push(what);
-            PathBuf::from(name)
-        };
-        let (path, index) = (beside("-wal"), beside("-shm"));
+        let (path, index) = (beside(database, "-wal"), beside(database, "-shm"));
         let opened = File::open(&path)?;
         let opened_index: &'static File = Box::leak(Box::new(File::open(&index)?));
         Ok(Self {
