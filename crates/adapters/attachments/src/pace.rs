@@ -1,9 +1,8 @@
 //! Limits the speed of all uploads together, so that they leave the processor and disk to payments.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
+
+use quipu_kernel::locked;
 
 use tokio::time::{Instant, sleep_until};
 
@@ -30,7 +29,7 @@ impl Pace {
     fn reserve(&self, now: Instant, bytes: usize) -> Instant {
         let nanos = (bytes as u64).saturating_mul(1_000_000_000) / self.bytes_per_second;
         // It changes by a single assignment, so a thread that panicked left nothing half done.
-        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free_at = locked(&self.free_at);
         let at = (*free_at).max(now);
         *free_at = at + Duration::from_nanos(nanos);
         at

@@ -10,14 +10,11 @@ use std::{
     time::Duration,
 };
 
-use quipu_kernel::{StoreError, Tenant, Timestamp};
+use quipu_kernel::{StoreError, Tenant, Timestamp, locked};
 use quipu_webhooks::{EndpointId, Owed, Waiting, Wanted};
 use tokio::time::timeout;
 
-use crate::{
-    board::Board,
-    in_hand::{InHand, lock},
-};
+use crate::{board::Board, in_hand::InHand};
 
 /// The shortest pause before what is due next: an endpoint that fails at once has many retries that fall due one by
 /// one, and each look costs a commit.
@@ -51,7 +48,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
         let _ = timeout(rest, in_hand.look.notified()).await;
     }
     let mut waiting = in_hand.board().clear();
-    lock(&in_hand.returned).append(&mut waiting);
+    locked(&in_hand.returned).append(&mut waiting);
     if let Err(error) = give_back(&in_hand).await {
         tracing::warn!(%error, "owed deliveries could not be given back; they are free when this node is gone");
     }
@@ -84,7 +81,7 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
 /// Releases deliveries in portions, so that commits stay short and a locked row delays few others. They are kept
 /// until the store has released them, so that none stays claimed by a node that has forgotten it.
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
-    let mut returned = std::mem::take(&mut *lock(&in_hand.returned));
+    let mut returned = std::mem::take(&mut *locked(&in_hand.returned));
     let (mut kept, mut failures) = (Vec::new(), Vec::new());
     while !returned.is_empty() && failures.len() < MOST_LOCKED {
         let rest = returned.split_off(returned.len().min(AT_ONCE as usize));
@@ -96,7 +93,7 @@ async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
     }
     // Those that could not be released come last, so that the others have their turn.
     returned.extend(kept);
-    lock(&in_hand.returned).extend(returned);
+    locked(&in_hand.returned).extend(returned);
     failures.pop().map_or(Ok(()), Err)
 }
 
@@ -161,7 +158,7 @@ fn bytes_of(claimed: &[Owed]) -> usize {
 /// Drops deliveries that were just claimed from those to be released. An earlier release of them succeeded and its
 /// answer was lost; releasing them once more would give away what this node is sending.
 fn forget_released(in_hand: &InHand, claimed: &[Owed]) {
-    let mut returned = lock(&in_hand.returned);
+    let mut returned = locked(&in_hand.returned);
     if !returned.is_empty() {
         let key = |owed: &Owed| (owed.endpoint.id.clone(), owed.event_id.clone());
         let claimed: HashSet<_> = claimed.iter().map(key).collect();

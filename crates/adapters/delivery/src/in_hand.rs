@@ -2,11 +2,11 @@
 //! board, and their outcomes to the recorder.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-use quipu_kernel::{Clock, Entropy};
+use quipu_kernel::{Clock, Entropy, locked};
 use quipu_webhooks::{
     Attempted, Courier, DeliveryQueue, Endpoint, Outcome, Owed, RetryPolicy, SendProblem, Spread,
 };
@@ -86,7 +86,7 @@ impl InHand {
 
     /// The outcomes to record, for the recorder; `None` after the first call.
     pub(crate) fn outcomes_to_record(&self) -> Option<mpsc::UnboundedReceiver<Outcome>> {
-        lock(&self.waiting_outcomes).take()
+        locked(&self.waiting_outcomes).take()
     }
 
     /// Stops: no attempt begins from now on.
@@ -102,7 +102,7 @@ impl InHand {
     }
 
     pub(crate) fn board(&self) -> MutexGuard<'_, Board> {
-        lock(&self.board)
+        locked(&self.board)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -158,7 +158,7 @@ impl InHand {
     /// Queues deliveries to be released to the store. While they wait they take hardly any memory.
     pub(crate) fn give_back_later(&self, returned: &[Owed]) {
         if !returned.is_empty() {
-            lock(&self.returned).extend(returned.iter().map(Owed::emptied));
+            locked(&self.returned).extend(returned.iter().map(Owed::emptied));
             self.look.notify_one();
         }
     }
@@ -232,8 +232,4 @@ fn ending(attempted: &Attempted) -> Ending {
         Err((SendProblem::NothingSent | SendProblem::Unprepared, _)) => Ending::Failed(Duration::ZERO),
         Err(_) => Ending::Failed(attempted.duration),
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

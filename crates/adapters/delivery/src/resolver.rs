@@ -12,11 +12,13 @@ use std::{
     net::{IpAddr, ToSocketAddrs as _},
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
+
+use quipu_kernel::locked;
 
 use async_trait::async_trait;
 use futures_util::{
@@ -66,7 +68,7 @@ impl Resolve for SystemResolver {
 impl SystemResolver {
     /// The look-up of this name that is under way, or a new one.
     fn look_up(&self, name: &str) -> Shared<LookUp> {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = locked(&self.under_way);
         if let Some(look_up) = under_way.get(name).and_then(|(_, look_up)| look_up.upgrade()) {
             return look_up;
         }
@@ -103,16 +105,12 @@ struct Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = locked(&self.under_way);
         // Somebody may have begun the next look-up of this name since nobody waits for this one.
         if under_way.get(&self.name).is_some_and(|(number, _)| *number == self.number) {
             under_way.remove(&self.name);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The look-ups in progress, and what is remembered of earlier ones.
@@ -149,7 +147,7 @@ impl Limits {
     }
 
     fn resolved(&self) -> MutexGuard<'_, Resolved> {
-        lock(&self.resolved)
+        locked(&self.resolved)
     }
 }
 
@@ -205,7 +203,7 @@ struct Share {
 impl Share {
     /// `None` if the domain has all its look-ups in progress.
     fn of(domains: &Arc<Mutex<HashMap<String, usize>>>, domain: String) -> Option<Self> {
-        let mut counts = lock(domains);
+        let mut counts = locked(domains);
         let count = counts.entry(domain.clone()).or_default();
         if *count == OF_A_DOMAIN {
             return None;
@@ -218,7 +216,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut counts = lock(&self.domains);
+        let mut counts = locked(&self.domains);
         if let Some(count) = counts.get_mut(&self.domain) {
             *count -= 1;
             if *count == 0 {
@@ -304,12 +302,12 @@ mod tests {
         for found in futures_util::future::join_all(asking).await {
             assert!(!found.expect("resolved").is_empty());
         }
-        assert!(lock(&resolver.under_way).is_empty(), "it is over");
+        assert!(locked(&resolver.under_way).is_empty(), "it is over");
         let _last = Share::of(domains, "localhost".to_owned());
         let busy = resolver.resolve("localhost").await.expect_err("no place is left");
         assert_eq!((busy.kind(), taken.len()), (io::ErrorKind::ResourceBusy, OF_A_DOMAIN - 1));
         drop(resolver.look_up("localhost"));
-        assert!(lock(&resolver.under_way).is_empty(), "nobody waits for it");
+        assert!(locked(&resolver.under_way).is_empty(), "nobody waits for it");
     }
 
     #[tokio::test]

@@ -4,13 +4,13 @@ use std::{
     collections::{HashMap, hash_map::RandomState},
     hash::BuildHasher,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use async_trait::async_trait;
-use quipu_kernel::Clock;
+use quipu_kernel::{Clock, locked};
 use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 
 use crate::sliding::SlidingCount;
@@ -103,7 +103,7 @@ impl LocalLimiter {
         let now = self.clock.now().seconds();
         for (index, shard) in self.shards.iter().enumerate() {
             let kind = BudgetKind::ALL[index / SHARDS];
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = locked(shard);
             for (subject, count) in &mut shard.subjects {
                 let seconds = count.tell();
                 if !seconds.is_empty() && !count.is_idle(now) {
@@ -118,7 +118,7 @@ impl LocalLimiter {
     /// Notes that the memory to which requests were reported has lost all of them.
     pub(crate) fn forget_told(&self) {
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = locked(shard);
             shard.subjects.values_mut().for_each(SlidingCount::forget_told);
         }
         self.has_untold.store(true, Ordering::Relaxed);
@@ -139,7 +139,7 @@ impl LocalLimiter {
         let shard = self.hasher.hash_one(subject) % SHARDS as u64;
         let index = kind as usize * SHARDS + usize::try_from(shard).unwrap_or(0);
         // The counts are consistent after every statement, so a thread that panicked left nothing half done.
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.shards[index])
     }
 }
 

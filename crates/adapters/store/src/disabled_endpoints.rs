@@ -2,9 +2,9 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use quipu_webhooks::Endpoint;
+use quipu_kernel::locked;
 
-use crate::lock::locked;
+use quipu_webhooks::Endpoint;
 
 /// The most endpoints that wait for their turn.
 const MOST: usize = 1_000;

@@ -16,7 +16,6 @@ mod error;
 mod hub;
 mod keys;
 mod language;
-mod lock;
 mod merchant_queues;
 mod migrate;
 #[cfg(test)]

@@ -5,10 +5,8 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
-use quipu_kernel::MerchantId;
+use quipu_kernel::{MerchantId, locked};
 use tokio::sync::Semaphore;
-
-use crate::lock::locked;
 
 /// With more merchants than this in memory, those without a turn are forgotten.
 const MANY: usize = 1_000;

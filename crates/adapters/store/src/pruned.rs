@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::lock::locked;
+use quipu_kernel::locked;
 
 /// The identifier up to which endpoints have been pruned; empty at the beginning of a round.
 #[derive(Default)]

@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use quipu_kernel::{Page, StoreError, Tenant};
+use quipu_kernel::{Page, StoreError, Tenant, locked};
 use quipu_payments::{Payment, PaymentFilter};
 use tokio::sync::oneshot;
 
-use crate::{error::Fault, lock::locked};
+use crate::error::Fault;
 
 /// The key of a list of payments: the tenant, the filter and the page.
 pub(crate) type ListKey = (Tenant, PaymentFilter, Page);

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use quipu_bankfiles::{Transfers, account_misfit, transfer_misfit, write_transfers};
 use quipu_configuration::Settings;
-use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId, Tenant, locked};
 use quipu_merchants::{Actor, AuditRecord, Method, RouteBook};
 use quipu_payments::{BankExport, BankReads, Debtor, ExportRoute, Exported, Payment, Status, Transfer};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     let before = foundation.store.latest_bank_export(&route).await?;
     let taking = Mutex::new(None);
     let audit = |export: &BankExport, payments: &[Payment]| {
-        taking.lock().unwrap_or_else(PoisonError::into_inner).replace(export.export_id.clone());
+        locked(&taking).replace(export.export_id.clone());
         audit_line(foundation, merchant, export, payments)
     };
     let exported = foundation.export().run(&route, &fits, &audit).await;

@@ -7,12 +7,12 @@
 use std::{
     any::Any,
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use quipu_kernel::{Currency, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{Currency, PaymentId, StoreError, Tenant, Timestamp, locked};
 use quipu_ledger::{Balance, Entry, Reason, Transaction};
 
 use crate::{
@@ -308,7 +308,7 @@ pub struct Memory(Arc<Mutex<Contents>>);
 impl Memory {
     /// The contents, locked while they are used.
     pub fn contents(&self) -> MutexGuard<'_, Contents> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

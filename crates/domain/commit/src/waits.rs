@@ -5,9 +5,11 @@ use std::{
     future::poll_fn,
     mem::swap,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
+
+use quipu_kernel::locked;
 
 thread_local! {
     /// The waits of the call for which this thread works at this moment.
@@ -87,7 +89,7 @@ impl CallWaits {
     }
 
     fn waits(&self) -> MutexGuard<'_, Waits> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

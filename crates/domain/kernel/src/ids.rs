@@ -4,7 +4,7 @@ use std::{
     fmt,
     str::FromStr,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicI64, Ordering},
     },
 };
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::Timestamp,
     entropy::{Entropy, base32, base32_digit},
+    locked::locked,
     unrecognised::Unrecognised,
 };
 
@@ -121,7 +122,7 @@ impl PaymentIdSource {
         let mut random = [0; 8];
         entropy.fill(&mut random);
         let random = u64::from_le_bytes(random);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.last);
         // A millisecond begins in the lower half of its 2^60 suffixes, which leaves room for half a million more.
         let suffix = if last.0 == at.millis() { last.1 + 1 + (random >> 24) } else { random >> 5 };
         *last = (at.millis(), suffix);

@@ -6,10 +6,10 @@ mod staff;
 
 use std::{
     cmp::Reverse,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp, locked};
 
 use quipu_merchants::{
     ApiKeyRecord, AuditRecord, Beneficiary, DirectoryError, HmacCredential, KeyEnvelope, Merchant,
@@ -114,7 +114,7 @@ impl DirectoryRows {
 impl MemoryDirectory {
     /// The contents, locked while they are used.
     pub fn rows(&self) -> MutexGuard<'_, DirectoryRows> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

@@ -12,7 +12,7 @@ mod payments;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -21,7 +21,7 @@ use quipu_commit::{
     Aggregate, Changes, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue, QueueState,
     UsedKeys, WorkInHand, WorkQueue,
 };
-use quipu_kernel::{PaymentId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{PaymentId, StoreError, Tenant, Timestamp, locked};
 use quipu_payments::Payment;
 
 use self::deliveries::{Deliveries, Node};
@@ -65,12 +65,12 @@ impl MemoryStore {
     }
 
     fn homes(&self) -> MutexGuard<'_, HashMap<PaymentId, Tenant>> {
-        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.homes)
     }
 
     /// To be locked before what else it holds, if both are.
     fn deliveries(&self) -> MutexGuard<'_, Deliveries> {
-        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.deliveries)
     }
 
     /// A payment of whichever tenant.

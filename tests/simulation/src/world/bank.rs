@@ -6,11 +6,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
-use quipu_kernel::{Amount, Clock as _, Currency, PaymentId, Timestamp};
+use quipu_kernel::{Amount, Clock as _, Currency, PaymentId, Timestamp, locked};
 use quipu_merchants::Direction;
 use quipu_payments::{Arrival, Failure, Payment, RailEvent, RailEventKind, RailStatus, Submission};
 
@@ -70,10 +70,6 @@ pub(crate) struct Bank {
     moody: Mutex<bool>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Bank {
     pub(crate) fn new(seed: u64, alarm: Alarm, moody: bool) -> Self {
         let dice = Mutex::new(Dice::new(seed ^ 0xba2c));
@@ -81,12 +77,12 @@ impl Bank {
     }
 
     pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
-        lock(&self.books)
+        locked(&self.books)
     }
 
     /// From now on nothing goes wrong.
     pub(crate) fn calm_down(&self) {
-        *lock(&self.moody) = false;
+        *locked(&self.moody) = false;
     }
 
     /// What it has decided to do since this was last asked.
@@ -96,7 +92,7 @@ impl Bank {
 
     /// A number below `bound`; the same good one where nothing goes wrong.
     fn mood(&self, bound: u64) -> u64 {
-        if *lock(&self.moody) { lock(&self.dice).below(bound) } else { bound - 1 }
+        if *locked(&self.moody) { locked(&self.dice).below(bound) } else { bound - 1 }
     }
 
     fn intend(&self, books: &mut Books, after: Duration, intent: Intent) {
@@ -128,7 +124,7 @@ impl Bank {
         };
         books.accounts.insert(reference.to_owned(), account);
         if is_payout {
-            let after = Duration::from_mins(lock(&self.dice).below(180));
+            let after = Duration::from_mins(locked(&self.dice).below(180));
             self.intend(&mut books, after, Intent::Decide(reference.to_owned()));
         }
         Fate::Open
@@ -236,13 +232,13 @@ impl Bank {
         if !is_open {
             return;
         }
-        if lock(&self.dice).one_in(6) {
+        if locked(&self.dice).one_in(6) {
             self.settle(reference, Fate::Failed);
             return self.tell_of(reference, 3);
         }
         let amount = self.books().accounts.get(reference).map_or(0, |account| account.amount);
         self.settle(reference, Fate::Paid(amount));
-        let comes_back = lock(&self.dice).one_in(5);
+        let comes_back = locked(&self.dice).one_in(5);
         let overtakes = comes_back && self.mood(3) == 0;
         if comes_back {
             let after = if overtakes { 0 } else { 1_500 };

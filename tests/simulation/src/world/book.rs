@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use quipu_commit::Answer;
-use quipu_kernel::{Currency, EventId, PaymentId, Tenant};
+use quipu_kernel::{Currency, EventId, PaymentId, Tenant, locked};
 use quipu_webhooks::EndpointId;
 
 use super::plan::Wish;
@@ -65,7 +65,7 @@ pub(crate) struct Book(Mutex<Knowledge>);
 
 impl Book {
     pub(crate) fn open(&self) -> MutexGuard<'_, Knowledge> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// The payment that a wish led to, if anybody outside knows it.

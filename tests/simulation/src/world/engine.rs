@@ -3,11 +3,11 @@
 use std::{
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 
-use quipu_kernel::{Clock as _, Timestamp};
+use quipu_kernel::{Clock as _, Timestamp, locked};
 
 use crate::{chance::Dice, clock::HandClock};
 
@@ -29,14 +29,14 @@ impl Alarm {
             if self.clock.now() >= at {
                 return Poll::Ready(());
             }
-            *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+            *locked(&self.wanted) = Some(at);
             Poll::Pending
         })
         .await;
     }
 
     fn take(&self) -> Option<Timestamp> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).take()
+        locked(&self.wanted).take()
     }
 }
 

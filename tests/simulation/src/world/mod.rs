@@ -23,7 +23,7 @@ mod verify;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock as _, Currency, Timestamp};
+use quipu_kernel::{Clock as _, Currency, Timestamp, locked};
 use quipu_payments::RailEvent;
 use quipu_webhooks::{Endpoint, EndpointId, EventName, Source, TargetUrl};
 
@@ -294,14 +294,13 @@ impl World {
         let (item, outcomes) = (item.clone(), Arc::clone(&self.outcomes));
         Box::pin(async move {
             let outcome = act(&node, &item).await;
-            outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, outcome));
+            locked(&outcomes).push((number, outcome));
         })
     }
 
     /// Whoever was not answered for good asks again.
     fn after_turn(&mut self) {
-        let outcomes =
-            std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let outcomes = std::mem::take(&mut *locked(&self.outcomes));
         for (number, outcome) in outcomes {
             if outcome == Call::Again {
                 self.ask_again(number);

@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use quipu_kernel::{EventId, Tenant, Timestamp};
+use quipu_kernel::{EventId, Tenant, Timestamp, locked};
 use quipu_webhooks::{
     Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Event, EventName, Outcome, Owed,
     RetryPolicy, Source, TargetUrl,
@@ -48,7 +48,7 @@ pub(crate) struct Post(Mutex<Letters>);
 
 impl Post {
     pub(crate) fn letters(&self) -> MutexGuard<'_, Letters> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use quipu_commit::{
     Audience, Changes, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
     WorkInHand, WorkQueue,
 };
-use quipu_kernel::{CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_kernel::{CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp, locked};
 use quipu_merchants::Direction;
 use quipu_payments::{
     CrossTenantReads, Customer, KeptKey, Payment, PaymentFilter, PaymentReads, Receipt, ReceiptFilter,
@@ -73,7 +73,7 @@ impl SimStore {
     }
 
     fn is_bad_luck(&self, one_in: u64) -> bool {
-        let dice = || self.shared.dice.lock().unwrap_or_else(PoisonError::into_inner).one_in(one_in);
+        let dice = || locked(&self.shared.dice).one_in(one_in);
         self.shared.outages.load(Ordering::Relaxed) && dice()
     }
 

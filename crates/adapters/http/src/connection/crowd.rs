@@ -5,11 +5,13 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
+
+use quipu_kernel::locked;
 
 use futures_util::task::AtomicWaker;
 
@@ -140,7 +142,7 @@ impl Crowd {
 impl Inner {
     fn open(&self) -> MutexGuard<'_, Open> {
         // The map is consistent after every statement, so a thread that panicked left nothing half done.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.open)
     }
 
     fn is_crowded(&self, open: &Open) -> bool {

@@ -10,10 +10,12 @@ use std::{
     future::poll_fn,
     pin::Pin,
     rc::Rc,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Wake, Waker},
     thread::{self, ThreadId},
 };
+
+use quipu_kernel::locked;
 
 use futures_util::task::AtomicWaker;
 
@@ -92,10 +94,6 @@ impl Wake for Waiter {
             post.worker.wake();
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

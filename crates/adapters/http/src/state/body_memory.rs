@@ -4,11 +4,11 @@ use std::{
     cell::Cell,
     collections::HashMap,
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-use quipu_kernel::MerchantId;
+use quipu_kernel::{MerchantId, locked};
 
 /// The bytes of one unit.
 const UNIT: usize = 1024;
@@ -129,7 +129,7 @@ impl Pool {
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         // The counts are consistent after every statement, so a thread that panicked left nothing half done.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.taken)
     }
 
     fn take(&self, sender: Sender, units: usize) -> bool {

@@ -2,11 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Timestamp, locked};
 use quipu_merchants::CallerBook;
 
 /// How long a use may wait in memory.
@@ -27,7 +27,7 @@ impl KeyUses {
 
     /// Notes a use. Must be called on a thread of the server, where the flush can be started.
     pub(crate) fn note(self: &Arc<Self>, key_id: &str, at: Timestamp) {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = locked(&self.latest);
         if let Some(last) = latest.get_mut(key_id) {
             *last = at.max(*last);
             return;
@@ -47,7 +47,7 @@ impl KeyUses {
     /// Writes the noted uses. Uses that cannot be written are dropped with a log line: they only inform
     /// people, and the next use of the key brings a newer one.
     pub async fn flush(&self) {
-        let noted = std::mem::take(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner));
+        let noted = std::mem::take(&mut *locked(&self.latest));
         if noted.is_empty() {
             return;
         }

@@ -6,10 +6,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Timestamp, locked};
 
 /// How many credentials are remembered in each of two generations.
 const REMEMBERED: usize = 20_000;
@@ -48,7 +48,7 @@ pub(crate) struct Lookups(Mutex<Memory>);
 impl Lookups {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // The memory is consistent after every statement, so a thread that panicked left nothing half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// How `address`, which is made only if any is distrusted, may have this credential looked up.

@@ -3,11 +3,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-use quipu_kernel::MerchantId;
+use quipu_kernel::{MerchantId, locked};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -58,7 +58,7 @@ impl TestEvents {
     }
 
     fn merchants(&self) -> MutexGuard<'_, HashMap<MerchantId, Arc<Semaphore>>> {
-        self.of_merchants.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.of_merchants)
     }
 }
 

@@ -6,14 +6,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::Duration,
 };
 
 use actix_web::web::Bytes;
 use futures_util::StreamExt;
 use quipu_commit::{Aggregate, Listener, NewsDesk, NewsItem};
-use quipu_kernel::{PaymentId, Tenant};
+use quipu_kernel::{PaymentId, Tenant, locked};
 use quipu_pages::Language;
 use quipu_payments::{Payment, PaymentReads};
 use tokio::sync::{Notify, watch};
@@ -206,7 +206,7 @@ impl Viewers {
 
     fn audiences(&self) -> MutexGuard<'_, Audiences> {
         // Nothing panics while it is held, and if something did, the counts would still be right.
-        self.audiences.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.audiences)
     }
 }
 

@@ -1,12 +1,9 @@
 //! A circuit breaker: a provider that fails repeatedly gets no calls for a while, so that callers do not wait
 //! for it.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
 
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Timestamp, locked};
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 5;
@@ -136,7 +133,7 @@ impl Breaker {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Circuit> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

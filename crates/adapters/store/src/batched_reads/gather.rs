@@ -15,9 +15,9 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use quipu_kernel::StoreError;
+use quipu_kernel::{StoreError, locked};
 
-use crate::{call_wait::CallWait, connection::Connection, engine::Engine, error::Fault, lock::locked};
+use crate::{call_wait::CallWait, connection::Connection, engine::Engine, error::Fault};
 
 /// The most waiting reads.
 const QUEUE: usize = 8192;

@@ -14,13 +14,12 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use quipu_kernel::{MerchantId, StoreError};
+use quipu_kernel::{MerchantId, StoreError, locked};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{BATCH, QUEUE, batch, job::Job, next_step::WhenLocked};
 use crate::{
     hub::Hub,
-    lock::locked,
     postgres::lock_turns::{Patience, Turns},
     transaction::custody::{Custody, Origin},
 };

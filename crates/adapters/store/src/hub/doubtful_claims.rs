@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use quipu_webhooks::Owed;
+use quipu_kernel::locked;
 
-use crate::lock::locked;
+use quipu_webhooks::Owed;
 
 /// How many times the deliveries are looked for. The pause doubles each time, from some seconds to some
 /// hours.

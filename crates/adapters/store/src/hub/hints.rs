@@ -15,7 +15,7 @@ use diesel::{
 };
 use diesel_async::AsyncPgConnection;
 use quipu_commit::{Aggregate, News, Queue};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Tenant, Timestamp, locked};
 use quipu_webhooks::EndpointId;
 use tokio::{
     runtime::Handle,
@@ -26,7 +26,6 @@ use tokio::{
 use crate::{
     connection::Connection,
     error::Fault,
-    lock::locked,
     postgres::session::Session,
     statement::statement,
     transaction::custody::{Custody, Origin},

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::lock::locked;
+use quipu_kernel::locked;
 
 /// How long another node counts as present after it was last heard of. A node announces itself when it begins to listen, and
 /// writes a heartbeat every two seconds.

@@ -13,12 +13,13 @@ use std::{
     time::Duration,
 };
 
+use quipu_kernel::locked;
+
 use diesel_async::AsyncPgConnection;
 use tokio::time::Instant;
 
 use crate::{
     error::Fault,
-    lock::locked,
     postgres::session::{self, Process},
 };
 

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use quipu_kernel::locked;
+
 use diesel_async::SimpleAsyncConnection as _;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
@@ -14,7 +16,6 @@ use tokio::{
 
 use crate::{
     error::{Fault, OpenError},
-    lock::locked,
     postgres::{
         health::Health,
         session::{self, Address, Home, Process, Session},

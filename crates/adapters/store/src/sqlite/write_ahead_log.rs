@@ -25,9 +25,10 @@ use std::{
     },
 };
 
+use quipu_kernel::locked;
+
 use crate::{
     error::file_trouble::FileTrouble,
-    lock::locked,
     sqlite::file_identity::{Identity, identity_of, metadata},
 };
 

@@ -10,9 +10,9 @@ use diesel::{
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use quipu_kernel::StoreError;
+use quipu_kernel::{StoreError, locked};
 
-use crate::{connection::Connection, error::Fault, lock::locked, statement::statement, store::Store};
+use crate::{connection::Connection, error::Fault, statement::statement, store::Store};
 
 /// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds.
 const SILENCE: i64 = 7_000;

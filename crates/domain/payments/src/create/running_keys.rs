@@ -1,12 +1,9 @@
 //! Idempotency keys that a request is working on: the first one, or a repeat.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use quipu_commit::{IdempotencyKey, Nonce};
-use quipu_kernel::{StoreError, Tenant};
+use quipu_kernel::{StoreError, Tenant, locked};
 
 use crate::error::CreateError;
 
@@ -34,7 +31,7 @@ impl RunningKeys {
     ) -> Result<Running<'_>, CreateError> {
         let entry = (tenant, key.clone());
         let nonce = nonce.map(|nonce| nonce.value.clone());
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = locked(&self.0);
         if let Some(running) = keys.get(&entry) {
             let is_copy = nonce.is_some() && nonce == *running;
             return Err(if is_copy { CreateError::NonceUsed } else { CreateError::IdempotencyKeyInUse });
@@ -55,6 +52,6 @@ pub(crate) struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.entry);
+        locked(&self.keys.0).remove(&self.entry);
     }
 }

@@ -8,10 +8,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
-use quipu_kernel::{PaymentId, StoreError, Tenant};
+use quipu_kernel::{PaymentId, StoreError, Tenant, locked};
 
 use crate::{error::CreateError, request::creation::Creation};
 
@@ -41,7 +41,7 @@ pub(crate) struct UnknownOutcomes(Mutex<Remembered>);
 
 impl UnknownOutcomes {
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// A creation by its reference, with the payment that an earlier attempt may have created.

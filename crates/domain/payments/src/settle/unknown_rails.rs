@@ -1,12 +1,8 @@
 //! The rails that payments name and this node does not know.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Timestamp, locked};
 
 /// The pause before the same rail is reported again.
 const SILENT_FOR: Duration = Duration::from_mins(1);
@@ -19,7 +15,7 @@ pub(super) struct UnknownRails(Mutex<BTreeMap<String, Timestamp>>);
 impl UnknownRails {
     /// Whether this rail should be reported now.
     pub(super) fn is_news(&self, name: &str, now: Timestamp) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = locked(&self.0);
         if told.get(name).is_some_and(|at| now < at.plus(SILENT_FOR)) {
             return false;
         }
