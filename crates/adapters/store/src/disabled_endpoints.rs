@@ -1,4 +1,4 @@
-//! The waiting of endpoints that the gateway has disabled by itself: what is owed to them fails in one after the other.
+//! Endpoints that the gateway has disabled by itself take turns: what is owed to them fails in one after the other.
 
 use std::{collections::VecDeque, sync::Mutex};
 

@@ -16,6 +16,7 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
+use self::{readers::Readers, server::Server};
 use crate::{
     call_wait::CallWait,
     commit::{
@@ -24,7 +25,6 @@ use crate::{
         small_writes::{SmallWrite, Tried},
     },
     connection::{Connection, execute},
-    engine::{readers::Readers, server::Server},
     error::{Fault, OpenError, Trouble, file_trouble::FileTrouble},
     hub::Hub,
     postgres::lock_turns::{Patience, Waiter},

@@ -6,10 +6,12 @@ use diesel_async::SimpleAsyncConnection as _;
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 
-use super::{Hub, PATIENCE};
+use super::{
+    Hub, PATIENCE,
+    hints::{announce, heard_in},
+};
 use crate::{
     error::Fault,
-    hub::hints::{announce, heard_in},
     postgres::session::{Address, Session},
 };
 

@@ -21,21 +21,20 @@ use quipu_kernel::{Tenant, Timestamp};
 use quipu_webhooks::{Deliverer, Endpoint, EndpointId, Owed};
 use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
-use self::{listen::listen, peers::Peers};
-use crate::{
-    hub::{
-        doubtful_claims::{DoubtfulClaims, Taken},
-        hints::{AT_ONCE, Hints},
-        wakeup::Wakeup,
-    },
-    postgres::session::Address,
-    transaction::custody::Origin,
+use self::{
+    doubtful_claims::{DoubtfulClaims, Taken},
+    hints::{AT_ONCE, Hints},
+    listen::listen,
+    peers::Peers,
+    wakeup::Wakeup,
 };
+use crate::{postgres::session::Address, transaction::custody::Origin};
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
 /// The time limit for connecting and for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The hub of one store.
 pub(crate) struct Hub {
     node: String,

@@ -9,16 +9,16 @@ use std::time::Duration;
 use diesel_async::RunQueryDsl as _;
 use tokio::time::timeout;
 
+use self::{
+    commit_outcome::Mark,
+    custody::{Custody, Origin},
+    job_state::JobState,
+};
 use crate::{
     connection::Connection,
     error::{Fault, Trouble},
     postgres::lock_turns::Patience,
     query::Query,
-    transaction::{
-        commit_outcome::Mark,
-        custody::{Custody, Origin},
-        job_state::JobState,
-    },
 };
 
 /// Runs a query that reads.
