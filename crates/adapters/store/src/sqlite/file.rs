@@ -224,7 +224,8 @@ mod tests {
         read_only(Path::new(&path));
         assert!(matches!(DatabaseFile::open(&path), Err(Fault::Lost(FileTrouble::ReadOnly))));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
-        assert_eq!(DatabaseFile::open(&path).expect("opened").look(), Ok(()));
+        let file = DatabaseFile::open(&path).expect("opened");
+        assert_eq!(file.look(), Ok(()));
         for name in ["-wal", "-shm"] {
             assert_eq!(fs::metadata(made(name)).expect("there").mode() & 0o777, 0o600, "{name}");
         }

@@ -25,7 +25,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
 
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
     let mut problems = Problems::new();
-    let reason = Fields::of_body(body)?.text("reason", MAX_REASON, &mut problems);
+    let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems);
     let reason = reason.and_then(unless_blank).map(str::to_owned);
     problems.into_result()?;
     Ok(reason)
