@@ -214,3 +214,25 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     }
     found
 }
+
+/// The fuzzers are a workspace of their own, which no other test builds.
+#[test]
+fn the_lock_file_of_the_fuzzers_knows_the_dependencies_of_each_crate() {
+    let lock = std::fs::read_to_string(root().join("fuzz/Cargo.lock")).expect("a lock file");
+    let product = dependencies_of_kind(None);
+    let mut seen = 0;
+    for package in lock.split("[[package]]") {
+        let quoted = |line: &str| line.trim().split('"').nth(1).map(str::to_owned);
+        let mut lines = package.lines();
+        let name = lines.find(|line| line.starts_with("name = ")).and_then(quoted);
+        let Some((name, expected)) = name.as_ref().and_then(|name| product.get_key_value(name)) else {
+            continue;
+        };
+        let listed = lines.skip_while(|line| *line != "dependencies = [").skip(1);
+        // A version follows the name if there are several of it.
+        let listed = listed.map_while(quoted).filter_map(|text| text.split(' ').next().map(str::to_owned));
+        assert_eq!(&listed.collect::<BTreeSet<_>>(), expected, "{name} in fuzz/Cargo.lock");
+        seen += 1;
+    }
+    assert!(seen > 10, "only {seen} crates of the product are in it");
+}
