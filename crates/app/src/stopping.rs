@@ -1,9 +1,6 @@
 //! How the server of the interface ends.
 
-use std::{
-    net::{Shutdown, TcpListener},
-    time::Duration,
-};
+use std::{net::TcpListener, time::Duration};
 
 use quipu_http::Server;
 use socket2::SockRef;
@@ -32,12 +29,13 @@ pub(crate) async fn serve_until(
             let stopping = async {
                 // What is accepted and has not come to its thread would be dropped.
                 handle.pause().await;
-                // Whoever comes now is refused by the system and knows that nothing was begun. A listener that is only
-                // paused would let them connect, and reset them when it is closed.
-                if let Err(error) = SockRef::from(&listener).shutdown(Shutdown::Read) {
-                    tracing::debug!(%error, "new connections cannot be refused while the others end");
+                // The system lets nobody else connect, so that whoever comes now tries again and finds the next process,
+                // or is refused when the listener is closed. Otherwise they would be connected, and reset then.
+                if let Err(error) = SockRef::from(&listener).listen(0) {
+                    tracing::debug!(%error, "connections that come while the others end will be reset");
                 }
                 sleep(HANDED_OVER).await;
+                drop(listener);
                 let begun = Instant::now();
                 handle.stop(true).await;
                 begun.elapsed()
