@@ -30,7 +30,7 @@ impl Late {
             body.len()
         );
         stream.write_all(head.as_bytes()).await.expect("the gateway reads");
-        // Whom it asks for the body it has let in.
+        // The gateway asks for the body only of a caller that it has let in.
         let mut asked = [0; 25];
         stream.read_exact(&mut asked).await.expect("an answer begins");
         assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
