@@ -173,6 +173,7 @@ async fn the_last_answer_of_a_kept_connection_says_so(database: Database) {
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(gateway.terminate().await, Some(0));
     clients.join_all().await;
+    assert!(!gateway.log().contains("ERROR"), "{}", gateway.log());
 }
 
 /// The head of the next answer in lower case; its body is read too.

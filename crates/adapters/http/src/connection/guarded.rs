@@ -19,13 +19,13 @@ use tokio::{
     time::{Sleep, sleep_until},
 };
 
-use super::proxies::{is_trusted, subscriber};
 use super::{
     ahead::{Ahead, CONTINUE},
     conversation::Conversation,
     crowd::{Crowd, Place, Standing},
     gate::{Gate, Ticket},
     incoming::Incoming,
+    proxies::{is_trusted, subscriber},
     refusal,
     stall::Stall,
 };
