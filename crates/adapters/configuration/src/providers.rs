@@ -49,7 +49,7 @@ fn provider(from: &mut Reader, name: String, mut members: BTreeMap<String, Strin
     for member in members.keys() {
         from.problem(format!("{own}.{member}"), "is not a known key");
     }
-    let url = match url.as_deref().map(values::web_url) {
+    let url = match url.as_deref().map(values::provider_url) {
         Some(Ok(url)) => Some(url),
         Some(Err(expected)) => told(from, &own, "url", &format!("must be {expected}")),
         None => told(from, &own, "url", "is missing: where the provider is"),
@@ -96,7 +96,20 @@ mod tests {
         let providers = read(&file, &variables).expect("valid");
         let names: Vec<_> = providers.iter().map(|provider| provider.name.as_str()).collect();
         assert_eq!(names, ["acme", "bank"]);
+        assert_eq!(providers[0].url, "https://api.acme.example/quipu");
         assert_eq!(providers[1].secret.expose(), SECRET);
+    }
+
+    #[test]
+    fn an_address_is_kept_as_it_is_dialled() {
+        for (given, dialled) in [
+            ("https://api.bücher.example/quipu", "https://api.xn--bcher-kva.example/quipu"),
+            ("https://API.acme.example:443/a<b>", "https://api.acme.example/a%3Cb%3E"),
+            ("http://127.1:9000", "http://127.0.0.1:9000"),
+        ] {
+            let file = format!("[rails.http.acme]\nurl = '{given}'\nsecret = '{SECRET}'\n");
+            assert_eq!(read(&file, &[]).expect("valid")[0].url, dialled);
+        }
     }
 
     #[test]
@@ -104,6 +117,7 @@ mod tests {
         for (file, problem) in [
             ("[rails.http.acme]\nurl = 'https://a.example'", "rails.http.acme.secret is missing"),
             ("[rails.http.acme]\nurl = 'ftp://a.example'\nsecret = 'x'", "rails.http.acme.url must be"),
+            ("[rails.http.acme]\nurl = 'https://me:c2VjcmV0@a.example'", "rails.http.acme.url must be"),
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.url is missing"),
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
             ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a known key"),

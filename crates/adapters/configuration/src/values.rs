@@ -30,6 +30,18 @@ pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
     }
 }
 
+/// The address of a provider, with every spelling of a host or a path in its usual form.
+pub(crate) fn provider_url(text: &str) -> Result<String, Expected> {
+    let url = Url::parse(&web_url(text)?).ok();
+    let plain = url.filter(|url| url.username().is_empty() && url.password().is_none());
+    match plain {
+        Some(url) => Ok(url.as_str().trim_end_matches('/').to_owned()),
+        None => Err(
+            "an http or https URL without a query and without a user, such as https://api.provider.example",
+        ),
+    }
+}
+
 pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
     let known = ["sqlite://", "postgres://", "postgresql://"]
         .iter()

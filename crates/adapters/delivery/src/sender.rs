@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -35,17 +36,12 @@ const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
 /// The most bytes of an answer's body that are read.
 const MOST_READ: usize = 64 * 1024;
 /// The most bytes of an answer's head that are read; no receiver needs more.
-const LARGEST_HEAD: u32 = 32 * 1024;
-/// The most preliminary answers (1xx) in one exchange over HTTP/1. Over HTTP/2 the client tells of none, and
-/// only the time of the exchange limits them.
+const LARGEST_HEAD: usize = 32 * 1024;
+/// The most preliminary answers (1xx) in one exchange.
 const MOST_PRELIMINARIES: usize = 8;
 /// How long an idle connection is kept: a little less than the five seconds after which common servers close
 /// it, so that a delivery seldom meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(4);
-/// How often an HTTP/2 connection is checked for life, and how long its answer is waited for. Otherwise a
-/// connection that many endpoints share would stay in use long after its peer has gone.
-const ALIVE_EVERY: Duration = Duration::from_secs(20);
-const ALIVE_WITHIN: Duration = Duration::from_secs(10);
 /// The most idle connections for one receiver.
 const MOST_IDLE: usize = 64;
 
@@ -107,19 +103,13 @@ impl Sender {
             .with_tls_config(tls)
             .https_or_http()
             .enable_http1()
-            .enable_http2()
             .wrap_connector(guarded);
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(MOST_IDLE)
-            .http1_max_buf_size(LARGEST_HEAD as usize)
-            .http2_max_header_list_size(LARGEST_HEAD)
-            .http2_initial_stream_window_size(LARGEST_HEAD)
-            .http2_initial_connection_window_size(4 * LARGEST_HEAD)
-            .http2_keep_alive_interval(ALIVE_EVERY)
-            .http2_keep_alive_timeout(ALIVE_WITHIN)
+            .http1_max_buf_size(LARGEST_HEAD)
             .build(InTime(connector));
         Ok(Self { client })
     }
@@ -150,23 +140,23 @@ impl Sender {
         at: Timestamp,
         received: &mut Received,
     ) -> Result<Response, SendProblem> {
-        let response = match self.client.request(request.clone()).await {
-            Err(error) if is_declined(&error) => self.client.request(request).await,
-            first => first,
-        };
-        let response = response.map_err(|error| problem_of(&error))?;
+        let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         received.head = Some(Begun { status, retry_after, excerpt: None });
         // No encoding was requested, and this client decodes none.
         if is_packed(response.headers()) {
             return Err(SendProblem::TooMuch);
         }
+        let ends_at_close = ends_at_close(response.headers());
         let size_told = response.body().size_hint().lower();
         if usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
             let _beginning = read(response.into_body(), &mut received.kept, Response::KEPT).await;
             return Err(SendProblem::TooMuch);
         }
-        read(response.into_body(), &mut received.kept, MOST_READ).await?;
+        let end = read(response.into_body(), &mut received.kept, MOST_READ).await?;
+        if end == End::Unsaid && !ends_at_close {
+            return Err(SendProblem::Broken);
+        }
         Ok(Response::new(status, retry_after, &received.kept))
     }
 }
@@ -194,11 +184,29 @@ fn is_packed(headers: &HeaderMap) -> bool {
     other_than(header::CONTENT_ENCODING, b"identity") || other_than(header::TRANSFER_ENCODING, b"chunked")
 }
 
+/// Whether only the end of the connection ends the body (RFC 9112, section 6.3).
+fn ends_at_close(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::CONTENT_LENGTH) && !headers.contains_key(header::TRANSFER_ENCODING)
+}
+
+/// How a body ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// As HTTP and TLS say that it ends.
+    Said,
+    /// The connection was closed without the notice that TLS requires, which many servers leave out.
+    Unsaid,
+}
+
 /// Reads a body to its end, or until more than `most` bytes have arrived, and puts its beginning into `kept`.
-async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) -> Result<(), SendProblem> {
+async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) -> Result<End, SendProblem> {
     let mut read = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| SendProblem::Broken)?;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) if is_unnoticed_end(&error) => return Ok(End::Unsaid),
+            Err(_) => return Err(SendProblem::Broken),
+        };
         let Some(data) = frame.data_ref() else { continue };
         let room = Response::KEPT - kept.len();
         kept.extend_from_slice(&data[..data.len().min(room)]);
@@ -207,7 +215,11 @@ async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) 
             return Err(SendProblem::TooMuch);
         }
     }
-    Ok(())
+    Ok(End::Said)
+}
+
+fn is_unnoticed_end(error: &hyper::Error) -> bool {
+    cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
 }
 
 /// Counts preliminary answers.
@@ -277,8 +289,8 @@ fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration>
 }
 
 /// The first of an error's causes that is of this type.
-fn cause<T: Error + 'static>(error: &legacy::Error) -> Option<&T> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let mut cause = Some(error);
     while let Some(this) = cause {
         if let Some(found) = this.downcast_ref() {
             return Some(found);
@@ -286,16 +298,6 @@ fn cause<T: Error + 'static>(error: &legacy::Error) -> Option<&T> {
         cause = this.source();
     }
     None
-}
-
-/// Whether the receiver has said that it did not begin with the request, as a server does that closes a connection
-/// after so many of them (RFC 9113, section 8.7).
-fn is_declined(error: &legacy::Error) -> bool {
-    cause::<h2::Error>(error).is_some_and(|error| {
-        let is_closed =
-            error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR);
-        is_closed || error.reason() == Some(h2::Reason::REFUSED_STREAM)
-    })
 }
 
 /// The problem that an error of the client means for the merchant.

@@ -1,7 +1,7 @@
 //! Deliveries to receivers of every kind.
 
 mod hostile;
-mod over_http2;
+mod over_tls;
 mod unreachable;
 
 use std::{

@@ -16,11 +16,10 @@ use quipu_signing::WebhookSecret;
 
 use super::{
     breaker::{Breaker, Passage, Turned},
+    connect::InTime,
     places::{CallPermit, Line, Places},
 };
 
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(3);
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
 /// How long a payout or a question waits for a place. Without one it is put off.
@@ -75,7 +74,7 @@ pub(super) enum NoReply {
 
 /// Calls one provider.
 pub(super) struct ProviderClient {
-    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: Client<InTime<HttpsConnector<HttpConnector>>, Full<Bytes>>,
     rail: String,
     base_url: String,
     secret: WebhookSecret,
@@ -88,7 +87,6 @@ impl ProviderClient {
     pub(super) fn new(rail: &str, base_url: &str, secret: WebhookSecret, clock: Arc<dyn Clock>) -> Self {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
-        connector.set_connect_timeout(Some(CONNECT));
         connector.set_nodelay(true);
         let provider = rustls::crypto::ring::default_provider();
         let tls = HttpsConnectorBuilder::new()
@@ -97,7 +95,9 @@ impl ProviderClient {
         let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
         Self {
             // This client itself counts and sends the repeats.
-            http: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(connector),
+            http: Client::builder(TokioExecutor::new())
+                .retry_canceled_requests(false)
+                .build(InTime(connector)),
             rail: rail.to_owned(),
             base_url: base_url.trim_end_matches('/').to_owned(),
             secret,
@@ -271,10 +271,36 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use quipu_kernel::SystemClock;
+    use tokio::{net::TcpListener, time::Instant};
+
     use super::*;
 
-    #[test]
-    fn a_call_has_3_seconds_to_connect_and_10_in_all() {
-        assert_eq!((CONNECT, WHOLE), (Duration::from_secs(3), Duration::from_secs(10)));
+    const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_accepts_and_is_silent_has_3_seconds_to_connect_and_10_to_answer() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let secret = || WebhookSecret::parse(SECRET).expect("a secret");
+        let client = |scheme: &str| {
+            let url = format!("{scheme}://127.0.0.1:{port}");
+            ProviderClient::new("acme", &url, secret(), Arc::new(SystemClock))
+        };
+        let question = Question {
+            method: Method::GET,
+            path: "/payouts/1".to_owned(),
+            id: "msg_1".to_owned(),
+            body: Vec::new(),
+        };
+        // The handshake of TLS is answered by nobody.
+        let (begun, unconnected) = (Instant::now(), client("https"));
+        unconnected.exchange(&question).await.expect_err("nobody answers");
+        assert_eq!(begun.elapsed().as_secs(), 3);
+        let (begun, connected) = (Instant::now(), client("http"));
+        connected.ask(&question, Caller::Inquirer, |_| Some(())).await.expect_err("nobody answers");
+        assert_eq!(begun.elapsed().as_secs(), 10);
     }
 }

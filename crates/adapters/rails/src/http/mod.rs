@@ -3,6 +3,7 @@
 mod breaker;
 mod callback;
 mod client;
+mod connect;
 mod places;
 mod wire;
 
