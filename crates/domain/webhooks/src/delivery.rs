@@ -113,7 +113,8 @@ impl Endpoint {
                     if !overtaken {
                         self.note_failure(began_at);
                     }
-                    if gone {
+                    // Who enabled the endpoint since then wants it to be tried again.
+                    if gone && began_at >= self.updated_at {
                         let reason = "the receiver answered 410 Gone".to_owned();
                         self.disable(Some(reason), outcome.ended_at);
                     }
@@ -296,11 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_was_under_way_when_its_endpoint_was_enabled_begins_no_time_of_failing() {
+    fn an_attempt_that_was_under_way_when_its_endpoint_was_enabled_is_not_held_against_it() {
         let mut endpoint = endpoint(Source::Admin);
         endpoint.disable(None, NOON);
         endpoint.enable(NOON.plus(Duration::from_millis(1)));
-        assert!(!endpoint.note(&after(&answered(500)), &RetryPolicy::default()));
+        for status in [500, 410] {
+            assert!(!endpoint.note(&after(&answered(status)), &RetryPolicy::default()), "{status}");
+        }
         let later = Attempted { started_at: NOON.plus(Duration::from_millis(1)), ..answered(500) };
         assert!(endpoint.note(&after(&later), &RetryPolicy::default()));
         assert_eq!(endpoint.failing_since, Some(later.started_at));
