@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::WorkQueue;
+use tokio::time::Instant;
 
 use crate::stop_signal::StopSignal;
 
@@ -26,11 +27,80 @@ impl Beat {
     }
 
     async fn beat(&self) {
+        let mut pulse = Pulse::starting(Instant::now());
         loop {
-            if let Err(error) = self.queue.beat().await {
-                tracing::warn!(%error, "the heartbeat of this node could not be written");
+            match self.queue.beat().await {
+                Ok(()) => self.release_dead(&mut pulse).await,
+                Err(error) => tracing::warn!(%error, "the heartbeat of this node could not be written"),
             }
             tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn release_dead(&self, pulse: &mut Pulse) {
+        if !pulse.is_steady(Instant::now()) {
+            return;
+        }
+        if let Err(error) = self.queue.release_dead().await {
+            tracing::warn!(%error, "the work of dead nodes could not be given back");
+        }
+    }
+}
+
+/// Whether this node has beaten for long enough to tell dead nodes from those that could not beat. While the database is
+/// away no node can, and the first to reach it again would take all others for dead.
+struct Pulse {
+    last: Instant,
+    /// When the others have had time to beat too.
+    steady_from: Instant,
+}
+
+impl Pulse {
+    /// The longest time between two heartbeats of a database that answers.
+    const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+    /// How long the others may take after the database is back: the rest of an attempt that fails, the pause after it,
+    /// and an attempt that succeeds.
+    const AFTER_A_GAP: Duration = Duration::from_secs(10);
+    /// How long they may take when this node starts, which may be when the database is back. It is so short that the work
+    /// of a process that was killed and started again waits no longer than for another node.
+    const AT_START: Duration = Duration::from_secs(5);
+
+    fn starting(now: Instant) -> Self {
+        Self { last: now, steady_from: now + Self::AT_START }
+    }
+
+    /// Notes a heartbeat.
+    fn is_steady(&mut self, now: Instant) -> bool {
+        if now - self.last > Self::LONGEST_PAUSE {
+            self.steady_from = now + Self::AFTER_A_GAP;
+        }
+        self.last = now;
+        now >= self.steady_from
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_gap_nobody_is_taken_for_dead_until_the_others_have_had_time_to_beat() {
+        let start = Instant::now();
+        let mut pulse = Pulse::starting(start);
+        for (second, is_steady) in [
+            (0, false),
+            (2, false),
+            (4, false),
+            (6, true),
+            (11, true),
+            // The database was away.
+            (17, false),
+            (22, false),
+            (26, false),
+            (27, true),
+            (29, true),
+        ] {
+            assert_eq!(pulse.is_steady(start + Duration::from_secs(second)), is_steady, "{second}");
         }
     }
 }

@@ -381,6 +381,10 @@ impl WorkQueue for Memory {
         Ok(())
     }
 
+    async fn release_dead(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn release_all(&self) -> Result<(), StoreError> {
         self.contents().release_all();
         Ok(())

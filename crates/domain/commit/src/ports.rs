@@ -126,9 +126,13 @@ pub trait WorkQueue: Send + Sync {
     /// sleeps until then misses nothing. A queue has one such worker in a process.
     async fn woken(&self, queue: Queue, before: Timestamp);
 
-    /// Writes this node's heartbeat, and releases the work of dead nodes, except locked rows, which are
-    /// released later. An error means that other nodes may take this node for dead. Called every two seconds.
+    /// Writes this node's heartbeat. An error means that other nodes may take this node for dead. Called every two
+    /// seconds.
     async fn beat(&self) -> Result<(), StoreError>;
+
+    /// Releases the work of nodes that have not beaten for seven seconds, except locked rows, which are released
+    /// later. After a time in which no node could beat, the caller waits until those that live have beaten again.
+    async fn release_dead(&self) -> Result<(), StoreError>;
 
     /// Releases the claims of all nodes: for a database that one process alone serves, when it starts.
     async fn release_all(&self) -> Result<(), StoreError>;

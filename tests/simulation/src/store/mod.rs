@@ -145,6 +145,10 @@ impl WorkQueue for MemoryStore {
         self.memory.beat().await
     }
 
+    async fn release_dead(&self) -> Result<(), StoreError> {
+        self.memory.release_dead().await
+    }
+
     async fn release_all(&self) -> Result<(), StoreError> {
         self.memory.release_all().await
     }

@@ -243,6 +243,10 @@ impl WorkQueue for SimStore {
         self.shared.memory.beat().await
     }
 
+    async fn release_dead(&self) -> Read<()> {
+        self.shared.memory.release_dead().await
+    }
+
     async fn release_all(&self) -> Read<()> {
         self.shared.memory.release_all().await
     }

@@ -37,19 +37,20 @@ statement! { CountOthers on Pg => BigInt {
 
 statement! { ReleaseSilent on Sqlite {
     "UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 WHERE lease_node IN (SELECT node FROM nodes
-        WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - " => silence: &'a i64 as BigInt ; ")"
+        WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - " => silence: &'a i64 as BigInt, " AND node <> "
+    => node: &'a str as Text ; ")"
 } }
 
 statement! { ForgetSilent on Sqlite {
     "DELETE FROM nodes WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - "
-    => silence: &'a i64 as BigInt ; ""
+    => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text ; ""
 } }
 
 statement! {
-    /// The silent nodes, and those of the `forgotten` nodes that have not come back.
+    /// The other nodes that are silent, and those of the `forgotten` nodes that have not come back.
     Dead on Pg => Text {
         "SELECT node FROM nodes WHERE beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
-        => silence: &'a i64 as BigInt, " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
+        => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text, " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
         ") AS forgotten (node) WHERE node NOT IN (SELECT node FROM nodes)"
     }
 }
@@ -122,22 +123,26 @@ impl Store {
         said.await
     }
 
-    /// Releases the work of silent nodes and forgets these nodes. Answers whether other nodes have anything
+    /// Releases the work of the other nodes that are silent and forgets these nodes. Answers whether other nodes have anything
     /// to take over: work, or deliveries, which are free once their node is forgotten. Locked rows are
     /// skipped and released later.
     pub(crate) async fn release_silent(&self) -> Result<bool, Fault> {
         let forgotten = locked(&self.inner.forgotten).clone();
+        let node = self.inner.hub.node().to_owned();
         let released = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 match conn {
                     Connection::Sqlite(conn) => {
-                        let freed = diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
-                        let forget = ForgetSilent { silence: &SILENCE };
+                        let freed = diesel::RunQueryDsl::execute(
+                            ReleaseSilent { silence: &SILENCE, node: &node },
+                            conn,
+                        )?;
+                        let forget = ForgetSilent { silence: &SILENCE, node: &node };
                         Ok((freed + diesel::RunQueryDsl::execute(forget, conn)?, Vec::new()))
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
-                        let dead = Dead { silence: &SILENCE, forgotten: &forgotten };
+                        let dead = Dead { silence: &SILENCE, node: &node, forgotten: &forgotten };
                         let dead: Vec<String> = dead.load(&mut ***conn).await?;
                         if dead.is_empty() {
                             return Ok((0, Vec::new()));

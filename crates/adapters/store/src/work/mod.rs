@@ -207,11 +207,13 @@ impl WorkQueue for Store {
 
     async fn beat(&self) -> Result<(), StoreError> {
         self.inner.hub.count_others(self.say_alive().await?);
-        match self.release_silent().await {
-            Ok(false) => {}
+        Ok(())
+    }
+
+    async fn release_dead(&self) -> Result<(), StoreError> {
+        if self.release_silent().await? {
             // The work is due at once, but workers may sleep for longer than it should wait.
-            Ok(true) => self.inner.hub.wake_workers(),
-            Err(fault) => tracing::warn!(%fault, "the work of dead nodes could not be given back"),
+            self.inner.hub.wake_workers();
         }
         Ok(())
     }

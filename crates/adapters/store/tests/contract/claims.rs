@@ -268,9 +268,11 @@ async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
     silent.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
     let lost = claim(&silent, 10, 1_000_000, 1).await.remove(0);
     alive.beat().await.expect("beaten");
+    alive.release_dead().await.expect("looked for");
     assert!(claim(&alive, 20, 1_000_000, 1).await.is_empty(), "it was heard of just now");
     fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
     alive.beat().await.expect("beaten");
+    alive.release_dead().await.expect("looked for");
     heard_of(&alive, 10).await;
     assert_eq!(claim(&alive, 20, 1_000_000, 1).await.len(), 1);
     silent.commit(with(WorkChange::Done(lost))).await.expect("nothing happens");
@@ -313,9 +315,11 @@ async fn what_a_silent_node_took_is_given_to_others(fixture: Fixture) {
     silent.beat().await.expect("it lived");
     silent.commit(taking(waiting(30, DueAction::Submit).create())).await.expect("committed");
     alive.beat().await.expect("beaten");
+    alive.release_dead().await.expect("looked for");
     assert!(claim(&alive, 20, 1_000, 1).await.is_empty(), "it was heard of just now");
     fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
     alive.beat().await.expect("beaten");
+    alive.release_dead().await.expect("looked for");
     heard_of(&alive, 10).await;
     assert_eq!(claim(&alive, 20, 1_000, 1).await.len(), 1);
 }

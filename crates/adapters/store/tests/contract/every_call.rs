@@ -65,6 +65,7 @@ fn payments(store: &Store) -> Vec<Ask<'_>> {
         ask!("queues", store.queues(START)),
         ask!("expired keys", store.delete_expired(START, 1)),
         ask!("a heartbeat", store.beat()),
+        ask!("work of dead nodes", store.release_dead()),
         ask!("the check", store.check()),
         ask!("a ping", store.ping()),
     ]);

@@ -40,13 +40,15 @@ fn a_locked_row_of_a_dead_nodes_work_keeps_nobody_from_beating() {
         fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
         let lock = "BEGIN; SELECT FROM work WHERE subject = (SELECT MIN(subject) FROM work) FOR UPDATE";
         let mut locking = session(&fixture, lock).await;
-        alive.beat().await.expect("beaten");
-        late.beat().await.expect("beaten by a node that was not there before");
+        for node in [&alive, &late] {
+            node.beat().await.expect("beaten");
+            node.release_dead().await.expect("released, one of them by a node that was not there before");
+        }
         assert_eq!(claim(&alive).await.len(), 2, "what is not locked is given to others at once");
         let two = "DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM nodes) = 2; END $$";
         fixture.sql(two).await.expect("the dead one is forgotten, so that its deliveries are free");
         locking.batch_execute("ROLLBACK").await.expect("unlocked");
-        alive.beat().await.expect("beaten");
+        alive.release_dead().await.expect("released");
         assert_eq!(claim(&alive).await.len(), 1, "what was locked is given to others later");
     });
 }
