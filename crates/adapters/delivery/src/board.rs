@@ -297,6 +297,12 @@ impl Board {
         self.wake_merchant(id);
     }
 
+    /// Whether nothing of an endpoint is here: no delivery, no attempt, and no outcome that is still to be recorded.
+    pub(crate) fn has_nothing_of(&self, endpoint: &EndpointId, merchant: MerchantId) -> bool {
+        let is_empty = self.queues.get(endpoint).is_none_or(|(_, queue)| queue.held().deliveries == 0);
+        is_empty && self.merchants.get(&merchant).is_none_or(|merchant| merchant.unrecorded.deliveries == 0)
+    }
+
     /// Takes all deliveries off the board that are not being attempted.
     pub(crate) fn clear(&mut self) -> Vec<Owed> {
         let ids: Vec<_> = self.queues.keys().cloned().collect();

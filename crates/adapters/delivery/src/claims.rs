@@ -12,7 +12,7 @@ use std::{
 
 use quipu_kernel::{StoreError, Tenant, Timestamp, locked};
 use quipu_webhooks::{EndpointId, Owed, Waiting, Wanted};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::{board::Board, in_hand::InHand};
 
@@ -28,17 +28,23 @@ const READ_AT_ONCE: usize = 1_000;
 /// After this many failed claims in a row, or failed releases, no more are tried: the reason is the store, and not
 /// a few locked rows.
 const MOST_LOCKED: usize = 3;
+/// How often claimed deliveries are searched for that are not here.
+const SEARCH_EVERY: Duration = Duration::from_mins(1);
+/// How long a delivery is due before it is taken for lost: far longer than until a commit hands it over.
+const LOST_AFTER: Duration = Duration::from_mins(2);
 /// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
+    let mut searched = Instant::now();
     while !in_hand.is_stopping() {
         // A locked row makes one of these fail; the others are done all the same.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
+        let released = release_lost(&in_hand, &mut searched).await;
         let fetched = fetch(&in_hand).await;
-        let rest = match read.and(returned).and(fetched) {
+        let rest = match read.and(returned).and(released).and(fetched) {
             Ok(rest) => rest.clamp(SHORTEST_REST, LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "owed deliveries could not be fetched");
@@ -95,6 +101,25 @@ async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
     returned.extend(kept);
     locked(&in_hand.returned).extend(returned);
     failures.pop().map_or(Ok(()), Err)
+}
+
+/// Releases what the store says that this node has in hand, and what is not here, endpoint by endpoint: as soon as
+/// nothing of an endpoint is here. Nothing is fetched meanwhile, so none of it is on its way here.
+async fn release_lost(in_hand: &Arc<InHand>, searched: &mut Instant) -> Result<(), StoreError> {
+    if searched.elapsed() < SEARCH_EVERY {
+        return Ok(());
+    }
+    *searched = Instant::now();
+    let (queue, before) = (&in_hand.parts.queue, in_hand.parts.clock.now().minus(LOST_AFTER));
+    let mut claimed = queue.long_in_hand(before, AT_ONCE).await?;
+    claimed.retain(|(tenant, endpoint)| in_hand.board().has_nothing_of(endpoint, tenant.merchant()));
+    if claimed.is_empty() {
+        return Ok(());
+    }
+    let endpoints = claimed.into_iter().map(|(_, endpoint)| endpoint).collect();
+    let deliveries = queue.release_lost(endpoints, before).await?;
+    tracing::warn!(deliveries, "deliveries were released that this node had claimed and did not have");
+    Ok(())
 }
 
 /// Fetches deliveries while there is room; returns the time until more are due.

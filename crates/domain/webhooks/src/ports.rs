@@ -209,6 +209,18 @@ pub trait DeliveryQueue: Send + Sync {
     /// commit whose outcome is not known; answers the number of them.
     async fn free_abandoned(&self) -> Result<u64, StoreError>;
 
+    /// The endpoints to which deliveries, due before `before`, are in the hands of this node, at most `limit`. The caller
+    /// knows those that it really has in hand. Others may come from a failover: what this node recorded last is not
+    /// known to the new server.
+    async fn long_in_hand(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError>;
+
+    /// Releases the deliveries to these endpoints that [`Self::long_in_hand`] has found; answers the number of them.
+    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError>;
+
     /// Disables endpoints that at `now` have been without a success for too long, at most `limit`; answers
     /// them. Their pending deliveries fail soon afterwards. Endpoints that somebody has locked, or for which
     /// there is no time, are left to a later call.

@@ -56,6 +56,11 @@ impl Delivery {
         self.due_at.filter(|_| self.node.is_none())
     }
 
+    /// Whether a node has had it in hand since before `before`.
+    fn is_held_since(&self, node: Node, before: Timestamp) -> bool {
+        self.node == Some(node) && self.due_at.is_some_and(|due_at| due_at < before)
+    }
+
     /// Whether it stands so and its event happened then.
     pub(super) fn is_among(&self, status: Option<DeliveryStatus>, created: Period) -> bool {
         status.is_none_or(|status| status == self.status) && created.contains(self.at)
@@ -325,6 +330,27 @@ impl Deliveries {
             freed += 1;
         }
         freed
+    }
+
+    /// The endpoints to which this node has deliveries in hand that were due before `before`, at most `limit`.
+    pub(super) fn long_in_hand(
+        &self,
+        node: Node,
+        before: Timestamp,
+        limit: usize,
+    ) -> Vec<(Tenant, EndpointId)> {
+        let holds =
+            |hearer: &&Hearer| hearer.told.values().any(|delivery| delivery.is_held_since(node, before));
+        let found = self.hearers.values().filter(holds).take(limit);
+        found.map(|hearer| (hearer.endpoint.tenant, hearer.endpoint.id.clone())).collect()
+    }
+
+    /// Frees them; answers how many deliveries there were.
+    pub(super) fn release_lost(&mut self, node: Node, endpoints: &[EndpointId], before: Timestamp) -> u64 {
+        let hearers = self.hearers.values_mut().filter(|hearer| endpoints.contains(&hearer.endpoint.id));
+        let all = hearers.flat_map(|hearer| hearer.told.values_mut());
+        let lost = all.filter(|delivery| delivery.is_held_since(node, before));
+        lost.map(|delivery| delivery.node = None).count() as u64
     }
 
     /// Drops finished deliveries of events that happened more than `keep_for` before `now`, and what is left of

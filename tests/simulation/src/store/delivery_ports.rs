@@ -195,6 +195,20 @@ impl DeliveryQueue for MemoryStore {
         Ok(self.deliveries().free_abandoned(self.node))
     }
 
+    async fn long_in_hand(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
+        give_way().await;
+        Ok(self.deliveries().long_in_hand(self.node, before, limit as usize))
+    }
+
+    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
+        give_way().await;
+        Ok(self.deliveries().release_lost(self.node, &endpoints, before))
+    }
+
     async fn disable_failing(
         &self,
         now: Timestamp,

@@ -158,6 +158,19 @@ async fn what_a_dead_node_left_is_sent_as_soon_as_that_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_claimed_and_not_here_is_released_and_sent() {
+    let world = World::new();
+    world.hand_over(&World::endpoint("hangs"), 0..100);
+    // As after a failover that lost what this node recorded last.
+    world.queue.add(&world.owed(&World::endpoint("healthy"), 0), true);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_eq!(world.queue.count(DeliveryStatus::Delivered), 0, "it may be on its way here");
+    world.until("delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
+    // The queue refuses outcomes of deliveries that were released while they were attempted.
+    tokio::time::sleep(Duration::from_mins(10)).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
     let world = World::new();
     world.hand_over(&World::endpoint("hangs"), 0..60);

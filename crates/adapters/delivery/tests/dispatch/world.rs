@@ -47,6 +47,12 @@ pub(crate) struct Row {
     pub(crate) status: DeliveryStatus,
 }
 
+impl Row {
+    fn is_held_since(&self, before: Timestamp) -> bool {
+        self.held && self.status == DeliveryStatus::Pending && self.owed.due_at < before
+    }
+}
+
 /// A store as the port describes it.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -184,6 +190,25 @@ impl DeliveryQueue for Queue {
         let rows = self.rows.lock().expect("no panic");
         let due = rows.values().filter(|row| !row.held && row.status == DeliveryStatus::Pending);
         Ok(due.map(|row| row.owed.due_at).filter(|due| *due > now).min())
+    }
+
+    async fn long_in_hand(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
+        let rows = self.rows.lock().expect("no panic");
+        let held = rows.values().filter(|row| row.is_held_since(before));
+        let found: BTreeMap<_, _> =
+            held.map(|row| (row.owed.endpoint.id.clone(), row.owed.endpoint.tenant)).collect();
+        Ok(found.into_iter().map(|(id, tenant)| (tenant, id)).take(limit as usize).collect())
+    }
+
+    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
+        let mut rows = self.rows.lock().expect("no panic");
+        let held = rows.values_mut().filter(|row| row.is_held_since(before));
+        let lost = held.filter(|row| endpoints.contains(&row.owed.endpoint.id));
+        Ok(lost.map(|row| row.held = false).count() as u64)
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreError> {

@@ -45,8 +45,8 @@ pub(crate) fn attempts_of(stored: Option<String>) -> Result<Vec<Attempt>, Fault>
 /// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of
 /// them are `delivered` or `failed` now.
 ///
-/// The counters of an endpoint are always written in this order: `all` by commits that make deliveries, the
-/// others by commits that record outcomes.
+/// Whoever writes several counters of an endpoint writes them in this order, so that two transactions cannot block each
+/// other: `delivered`, `failed`, `all`. A batch records outcomes before it makes deliveries.
 pub(crate) const COUNTER: &str = "deliveries";
 
 /// A new delivery.

@@ -188,7 +188,7 @@ async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &st
 async fn uncount(conn: &mut Connection, whose: &Whose, dropped: &[i32]) -> Result<(), Fault> {
     let delivered = dropped.iter().filter(|status| **status == 1).count();
     let by = |count: usize| -i64::try_from(count).unwrap_or(0);
-    count_all(conn, whose, by(dropped.len())).await?;
     count(conn, whose, DeliveryStatus::Delivered, by(delivered)).await?;
-    count(conn, whose, DeliveryStatus::Failed, by(dropped.len() - delivered)).await
+    count(conn, whose, DeliveryStatus::Failed, by(dropped.len() - delivered)).await?;
+    count_all(conn, whose, by(dropped.len())).await
 }

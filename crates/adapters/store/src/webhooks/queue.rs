@@ -13,13 +13,14 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{StoreError, Timestamp};
+use quipu_kernel::{StoreError, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
 
 use super::{
     claim::{Claim, give_back},
     endpoints::IfLocked,
     fail_pending::Whose,
+    lost,
 };
 use crate::{
     connection::{Connection, first, load},
@@ -209,6 +210,18 @@ impl DeliveryQueue for Store {
             })
         });
         Ok(doubtful + freed.await? as u64)
+    }
+
+    async fn long_in_hand(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
+        lost::long_in_hand(self, before, limit).await
+    }
+
+    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
+        lost::release(self, endpoints, before).await
     }
 
     async fn disable_failing(

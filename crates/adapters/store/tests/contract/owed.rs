@@ -28,6 +28,7 @@ use crate::{
 on_both_databases! {
     what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten,
     whoever_delivers_here_learns_of_every_change_of_an_endpoint,
+    what_this_node_claimed_and_does_not_have_is_found_and_released,
 }
 
 /// What was handed over, how often somebody was told to look, of each change of an endpoint whether it was enabled then, and
@@ -166,8 +167,28 @@ async fn what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten(f
     for (passing, looks) in [("0", 0), ("8000", 1), ("0", 1)] {
         fixture.sql(&format!("UPDATE nodes SET beat_at = beat_at - {passing}")).await.expect("time passes");
         alive.beat().await.expect("beaten");
+        alive.release_dead().await.expect("looked for");
         assert_eq!(handed.1.load(Ordering::Relaxed), looks);
     }
+}
+
+async fn what_this_node_claimed_and_does_not_have_is_found_and_released(fixture: Fixture) {
+    let (store, handed) = delivering(&fixture.url).await;
+    let (other, _) = delivering(&fixture.url).await;
+    let endpoint = endpoint();
+    store.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+    store.add(endpoint.clone(), None).await.expect("added");
+    store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+    until(async || handed.0.lock().expect("whole").len() == 1).await;
+    let due = handed.0.lock().expect("whole")[0].due_at;
+    let (before, later) = (due, due.plus(Duration::from_millis(1)));
+    assert_eq!(store.long_in_hand(before, 10).await.expect("read"), []);
+    assert_eq!(other.long_in_hand(later, 10).await.expect("read"), [], "another node has it");
+    assert_eq!(other.release_lost(vec![endpoint.id.clone()], later).await.expect("nothing happens"), 0);
+    let found = store.long_in_hand(later, 10).await.expect("read");
+    assert_eq!(found, [(tenant(1), endpoint.id.clone())]);
+    assert_eq!(store.release_lost(vec![endpoint.id.clone()], later).await.expect("released"), 1);
+    assert_eq!(store.waiting(later, None).await.expect("read").endpoints, found);
 }
 
 async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fixture) {
