@@ -126,6 +126,19 @@ async fn another_file_under_the_same_name_is_not_taken_for_it() {
     assert!(problem(&gateway).await.contains("replaced"));
     gateway.kill();
     // The log of the former file is not for this one.
+    let copied_in_vain = gateway.data_folder().join("another-copy.db");
+    let copied_in_vain = copied_in_vain.to_str().expect("UTF-8");
+    for command in [
+        &["check"][..],
+        &["migrate"],
+        &["merchant", "list"],
+        &["backup", copied_in_vain],
+        &["serve", "--dev"],
+    ] {
+        let told = gateway.run(command);
+        assert_eq!(told.status, Some(2), "{command:?}: {}", told.stderr);
+        assert!(told.stderr.contains("left by another database"), "{command:?}: {}", told.stderr);
+    }
     for suffix in ["wal", "shm"] {
         fs::remove_file(database.with_extension(format!("db-{suffix}"))).expect("moved away");
     }

@@ -5,6 +5,14 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _};
 use anyhow::{Context as _, Result, bail};
 use quipu_configuration::Settings;
 
+/// The file of an embedded database, with its folder; of a server no address, since that may contain a password.
+pub(crate) fn shown(settings: &Settings) -> String {
+    let Some(path) = settings.embedded_database() else {
+        return "the one that database_url names".to_owned();
+    };
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
 /// Makes the file, unless it exists, readable by its owner only: it contains data about customers, and its
 /// folder may be older than the gateway. SQLite's files beside it get the same mode.
 pub(crate) fn make_private(settings: &Settings) -> Result<()> {
@@ -37,5 +45,14 @@ pub(crate) fn require(settings: &Settings) -> Result<()> {
             path.display()
         ),
         Err(error) => Err(error).with_context(unopened),
+    }
+}
+
+/// Makes the log of this process known as one of this database, see [`quipu_store::number_run`]. The lock of the serving
+/// process is held.
+pub(crate) fn number_run(settings: &Settings) {
+    let Some(path) = settings.embedded_database() else { return };
+    if let Err(error) = quipu_store::number_run(path) {
+        tracing::warn!(%error, "if the database is replaced, its log may be taken for one of the new database");
     }
 }

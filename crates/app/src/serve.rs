@@ -123,6 +123,7 @@ fn ground(settings: &Settings) -> Result<Ground> {
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
     // Looked at under the lock: the database of a running server may look empty under another name.
     database_file::require(settings)?;
+    database_file::number_run(settings);
     Ok((keyring, folder, lock))
 }
 
@@ -133,6 +134,7 @@ fn ground_of_demo(settings: &Settings) -> Result<Ground> {
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
     let keyring = master_key::keyring(settings, &folder, Start::Development)?;
+    database_file::number_run(settings);
     Ok((keyring, folder, lock))
 }
 

@@ -171,6 +171,11 @@ pub(crate) fn sqlite_address_to_read(path: &str) -> String {
     address_in_mode(path, "ro")
 }
 
+/// The address of its file alone: SQLite neither looks for a log nor takes a lock.
+pub(crate) fn sqlite_address_without_log(path: &str) -> String {
+    address_in_mode(path, "ro&immutable=1")
+}
+
 fn address_in_mode(path: &str, mode: &str) -> String {
     let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let host = if path.starts_with('/') { "//" } else { "" };

@@ -41,4 +41,5 @@ pub use backup::{BackupError, back_up, restore};
 pub use error::OpenError;
 pub use migrate::{has_secrets, is_made};
 pub use settings::StoreSettings;
+pub use sqlite::log_owner::number_run;
 pub use store::Store;

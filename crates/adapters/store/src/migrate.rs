@@ -25,6 +25,7 @@ use crate::{
     },
     schema::page_keys,
     settings::StoreSettings,
+    sqlite::log_owner::refuse_foreign_log,
     statement::statement,
 };
 
@@ -140,6 +141,7 @@ pub fn has_secrets(file: &Path) -> Result<bool, OpenError> {
 fn read<T>(file: &Path, query: impl FnOnce(&mut SqliteConnection) -> QueryResult<T>) -> Result<T, OpenError> {
     let unreadable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let path = file.to_str().ok_or_else(|| unreadable(&"its name must be UTF-8"))?;
+    refuse_foreign_log(path).map_err(|trouble| unreadable(&trouble))?;
     let address = sqlite_address_to_read(path);
     let mut conn = SqliteConnection::establish(&address).map_err(|error| unreadable(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000;").map_err(|error| unreadable(&error))?;
@@ -168,16 +170,25 @@ statement! { AppliedOnServer on Pg => Text {
 
 /// Whether migrations are missing. It only reads, and takes no longer than any other read.
 pub(crate) async fn is_pending(conn: &mut Connection) -> Result<bool, Fault> {
-    let lists: i64 = either!(conn, get_result, ListOfApplied, ListOfAppliedOnServer)?;
-    if lists == 0 {
-        return Ok(true);
-    }
-    let applied: Vec<String> = either!(conn, load, Applied, AppliedOnServer)?;
+    let applied = applied(conn).await?;
     let known = match conn {
         Connection::Sqlite(_) => versions::<Sqlite>(&SQLITE),
         Connection::Postgres(_) => versions::<Pg>(&POSTGRES),
     };
     Ok(known?.iter().any(|version| !applied.contains(version)))
+}
+
+/// Whether a migration was ever applied.
+pub(crate) async fn is_begun(conn: &mut Connection) -> Result<bool, Fault> {
+    Ok(!applied(conn).await?.is_empty())
+}
+
+async fn applied(conn: &mut Connection) -> Result<Vec<String>, Fault> {
+    let lists: i64 = either!(conn, get_result, ListOfApplied, ListOfAppliedOnServer)?;
+    if lists == 0 {
+        return Ok(Vec::new());
+    }
+    Ok(either!(conn, load, Applied, AppliedOnServer)?)
 }
 
 fn versions<DB: Backend>(migrations: &EmbeddedMigrations) -> Result<Vec<String>, Fault>
@@ -190,6 +201,7 @@ where
 
 fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+    refuse_foreign_log(path).map_err(|trouble| unreachable(&trouble))?;
     let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| unreachable(&error))?;
     let begun = conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA synchronous = FULL;");
     begun.map_err(|error| unreachable(&error))?;

@@ -129,6 +129,12 @@ impl Store {
         pending.await.map_err(|fault: Fault| StoreError::from(fault).into())
     }
 
+    /// Whether the database has ever been migrated; one that has not holds nothing of the gateway's.
+    pub async fn is_made(&self) -> Result<bool, OpenError> {
+        let begun = self.inner.engine.read(|conn: &mut Connection| Box::pin(migrate::is_begun(conn)));
+        begun.await.map_err(|fault: Fault| StoreError::from(fault).into())
+    }
+
     /// Warns if the server's messages are not English, in which the store understands them.
     pub async fn warn_of_language(&self) -> Result<(), StoreError> {
         let asked = self.inner.engine.read(|conn: &mut Connection| Box::pin(language::not_understood(conn)));

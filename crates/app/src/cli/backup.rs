@@ -41,6 +41,7 @@ impl Backup {
             FilesAt::Bucket { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
         };
         answer::print(&json!({
+            "database": database_file::shown(settings),
             "file": self.file.display().to_string(),
             "bytes": bytes,
             "not_included": { "attachments": attachments, "master_key": "keep it elsewhere" },
@@ -72,6 +73,7 @@ impl Restore {
         })?;
         let mut printed = report(&found);
         printed["restored"] = json!(self.file.display().to_string());
+        printed["database"] = json!(database_file::shown(settings));
         printed["applied"] = json!(applied);
         session::verdict(answer::print(&printed), found.is_clean())
     }

@@ -11,6 +11,9 @@ use tokio::runtime::Handle;
 use super::{answer, session};
 use crate::{data_folder::DataFolder, database_file, logging, wire};
 
+const NOT_MADE: &str = "the database has no tables of Quipu's: is `database_url` right? If it is, restore a backup, or run \
+    `quipu migrate` to make them";
+
 /// Applies the missing migrations and prints their names. With `existing` it makes no database.
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
@@ -23,11 +26,15 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     }
     let applied = session::runtime()?.block_on(async {
         let store = wire::open_store(settings, Handle::current()).await?;
-        let applied = store.migrate().await.context("the database cannot be migrated");
+        let applied = if existing && !store.is_made().await? {
+            Err(anyhow!(NOT_MADE))
+        } else {
+            store.migrate().await.context("the database cannot be migrated")
+        };
         store.close().await;
         applied
     })?;
-    answer::print(&json!({ "applied": applied }))?;
+    answer::print(&json!({ "database": database_file::shown(settings), "applied": applied }))?;
     Ok(ExitCode::SUCCESS)
 }
 

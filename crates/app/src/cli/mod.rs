@@ -69,7 +69,7 @@ enum Command {
     },
     /// Apply pending migrations; creates the embedded database if it does not exist
     Migrate {
-        /// Never create the embedded database: if it does not exist, it may have been lost
+        /// Refuse a database that is missing or has no tables yet, instead of making them: it may have been lost
         #[arg(long)]
         existing: bool,
     },

@@ -12,7 +12,10 @@ use diesel::{
 };
 
 use super::{BackupError, Unfinished, failed};
-use crate::connection::sqlite_address;
+use crate::{
+    connection::sqlite_address,
+    sqlite::log_owner::{forget_run, refuse_foreign_log},
+};
 
 /// Copies the database with `VACUUM INTO`, which reads one state of it to the end and does not block writers.
 /// SQLite's own backup starts again after every write, so it would never end under load.
@@ -23,14 +26,12 @@ pub(super) fn back_up(path: &str, into: &Path, file: &Path) -> Result<(), Backup
         BackupError::Failed(format!("{path} cannot be copied to {}: {error}", file.display()))
     };
     let into = into.to_str().ok_or_else(|| failed(&"the name of the copy must be UTF-8"))?;
+    refuse_foreign_log(path).map_err(|trouble| failed(&trouble))?;
     let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| failed(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA cache_size = -8192;")
         .map_err(|error| failed(&error))?;
-    sql_query("VACUUM INTO ?")
-        .bind::<Text, _>(into)
-        .execute(&mut conn)
-        .map(drop)
-        .map_err(|error| failed(&error))
+    sql_query("VACUUM INTO ?").bind::<Text, _>(into).execute(&mut conn).map_err(|error| failed(&error))?;
+    forget_run(into).map_err(|error| failed(&error))
 }
 
 /// Puts a copy in the database's place, after it was verified.

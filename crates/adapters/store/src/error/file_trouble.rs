@@ -14,6 +14,7 @@ pub(crate) enum FileTrouble {
     LogReplaced,
     LogTruncated,
     IndexGone,
+    LogOfAnother,
     Hidden(io::ErrorKind),
 }
 
@@ -21,7 +22,9 @@ impl fmt::Display for FileTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = match self {
             Self::Gone => "the database file is gone; put it back, or stop and restore a backup",
-            Self::Replaced => "the database file was replaced by another one; restart to serve from that",
+            Self::Replaced => {
+                "the database file was replaced by another one; put it back, or stop, move its -wal and -shm away, and start"
+            }
             Self::Truncated => "the database file was truncated; stop and restore a backup",
             Self::ReadOnly => "the database file is read-only; make it writable",
             Self::CompanionReadOnly => {
@@ -31,6 +34,10 @@ impl fmt::Display for FileTrouble {
             Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
             Self::IndexGone => "the index of the write-ahead log (-shm) is gone; restart",
+            Self::LogOfAnother => {
+                "the write-ahead log beside the database (its name with -wal) was left by another database: move it away with \
+                 the -shm, or put the former database back; if both were copied here together, remove the file with -run"
+            }
             Self::Hidden(kind) => return write!(f, "the database file cannot be looked at: {kind}"),
         };
         f.write_str(said)

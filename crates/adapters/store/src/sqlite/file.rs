@@ -23,6 +23,7 @@ use crate::{
     error::{Fault, file_trouble::FileTrouble},
     sqlite::{
         file_identity::{Identity, identity_of, metadata},
+        log_owner::refuse_foreign_log,
         write_ahead_log::{WriteAheadLog, beside},
     },
 };
@@ -59,6 +60,7 @@ impl DatabaseFile {
         for companion in [beside(&itself, "-wal"), beside(&itself, "-shm")] {
             make_writable(&companion, &found).map_err(Fault::Lost)?;
         }
+        refuse_foreign_log(path).map_err(Fault::Lost)?;
         let mut keeper = Connection::open_sqlite(path, Duration::from_secs(2))?;
         let Connection::Sqlite(conn) = &mut keeper else { return Err(Fault::Abandoned) };
         // SQLite creates its log at the first read.
