@@ -138,7 +138,7 @@ impl CreatePayment {
         let mut subject = self.unknown.subject(&creation);
         let outcome = match self.attempt(creation, None, &mut subject).await {
             Attempt::Created(payment, _) => Ok(*payment),
-            Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
+            Attempt::Refused(error, nonce) => self.burn_after(tenant, &subject, nonce, error).await,
             Attempt::KeyUsed => {
                 Err(broken(format!("a creation of {tenant} without a key was refused for its key")))
             }
@@ -167,14 +167,16 @@ impl CreatePayment {
         }
     }
 
-    /// Uses up the nonce of a refused call, unless the answer says that the same call may be sent again.
+    /// Uses up the nonce of a refused call, unless the answer says that the same call may be sent again. It does not say so
+    /// while the outcome of an earlier attempt is unknown.
     pub(crate) async fn burn_after<T>(
         &self,
         tenant: Tenant,
+        subject: &Subject,
         nonce: Option<Nonce>,
         error: CreateError,
     ) -> Result<T, CreateError> {
-        if !error.invites_repeat() {
+        if subject.earlier.is_some() || !error.invites_repeat() {
             self.burn_left(tenant, nonce).await?;
         }
         Err(error)
@@ -204,6 +206,8 @@ impl CreatePayment {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };
+        // If nothing comes of the commit, the call is told of the earlier attempt, and must not be sent again as it is.
+        let left = earlier.as_ref().and_then(|_| nonce.clone());
         changes.nonce = nonce;
         // Another repeat may create it at the same moment.
         changes.expects.extend(earlier.as_ref().map(absent));
@@ -229,7 +233,10 @@ impl CreatePayment {
                 }
                 (refusal, _) => Attempt::Refused(bounds.explain(refusal, tenant), None),
             },
-            Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
+            Err(CommitError::Store(error)) => {
+                let left = left.filter(|_| !matches!(error, StoreError::OutcomeUnknown(_)));
+                Attempt::Refused(unlearnt(error, id), left)
+            }
         }
     }
 }

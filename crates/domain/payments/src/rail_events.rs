@@ -27,7 +27,7 @@ use crate::{
     payment::{
         Due, Failure, Payment,
         apply::TransitionContext,
-        changes::{as_it_stands, put_claimed},
+        changes::{as_it_stands, put_claimed, put_named},
         moves::chain,
         status::{Status, Trigger},
     },
@@ -264,6 +264,11 @@ impl ProcessRailEvent {
                 let mut changes = untouched(source, payment, at);
                 changes.saves.push(receipt.into_save());
                 (changes, RailEventOutcome::Parked(reason))
+            }
+            Effect::Known(payment) if source == Source::Callback => {
+                let mut changes = Changes::new(payment.terms().tenant, at);
+                put_named(&mut changes, payment, event.provider_reference.clone());
+                (changes, RailEventOutcome::Known)
             }
             Effect::Known(payment) => (untouched(source, Some(payment), at), RailEventOutcome::Known),
         };

@@ -76,7 +76,7 @@ impl CreatePayment {
                 self.burn_left(tenant, creation.nonce).await?;
                 return Ok(answer);
             }
-            Some(Err(error)) => return self.burn_after(tenant, creation.nonce, error).await,
+            Some(Err(error)) => return self.burn_after(tenant, subject, creation.nonce, error).await,
             None => {}
         }
         match self.attempt(creation, Some(self.key_of(&request)), subject).await {
@@ -90,7 +90,7 @@ impl CreatePayment {
                 let kept = self.keep(tenant, &request, &error, nonce).await;
                 kept.map_err(|error| if is_burnt { unrepeatable(error) } else { error })
             }
-            Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
+            Attempt::Refused(error, nonce) => self.burn_after(tenant, subject, nonce, error).await,
         }
     }
 

@@ -9,8 +9,8 @@ use super::{
     world::{START, World, amount, deposit, ready},
 };
 use crate::{
-    Arrival, DueAction, ParkReason, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome, RailStatus,
-    Status, Submission, TransitionContext, Trigger, operator_record,
+    Arrival, DueAction, ParkReason, Payment, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome,
+    RailStatus, Status, Submission, TransitionContext, Trigger, operator_record,
 };
 
 fn accepted(name: Option<&str>) -> Submission {
@@ -61,12 +61,9 @@ fn the_name_of_a_withdrawal_that_moved_while_its_rail_was_called_is_kept_all_the
     assert_eq!(completed.state().provider_reference.as_deref(), Some("A-1"));
 }
 
-#[test]
-fn a_callback_may_name_a_deposit() {
-    let world = World::new();
-    let payment = world.created(&deposit());
-    let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
-    let event = RailEvent {
+/// A callback: the payment is completed, under this name of the provider's.
+fn completed(payment: &Payment, name: &str) -> RailEvent {
+    RailEvent {
         id: "evt-1".to_owned(),
         kind: RailEventKind::Completed,
         rail_reference: payment.id().as_str().to_owned(),
@@ -75,9 +72,34 @@ fn a_callback_may_name_a_deposit() {
         occurred_at: None,
         code: None,
         message: None,
-        provider_reference: Some("C-3".to_owned()),
-    };
-    let hear = ProcessRailEvent::new(store.clone(), store, clock, entropy);
+        provider_reference: Some(name.to_owned()),
+    }
+}
+
+fn hearing(world: &World) -> ProcessRailEvent {
+    let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
+    ProcessRailEvent::new(store.clone(), store, clock, entropy)
+}
+
+#[test]
+fn the_first_callback_names_a_payment_that_staff_completed_and_another_name_is_other_money() {
+    let world = World::new();
+    let payment = world.created(&deposit());
+    world.moved(payment.id(), Trigger::Confirm);
+    let hear = hearing(&world);
+    let heard = |event: &RailEvent| ready(hear.run(&payment.terms().rail, event)).expect("heard");
+    assert_eq!(heard(&completed(&payment, "C-3")), RailEventOutcome::Known);
+    assert_eq!(world.store.payment(payment.id()).state().provider_reference.as_deref(), Some("C-3"));
+    let again = RailEvent { id: "evt-2".to_owned(), ..completed(&payment, "C-4") };
+    assert_eq!(heard(&again), RailEventOutcome::Parked(ParkReason::Contradiction));
+}
+
+#[test]
+fn a_callback_may_name_a_deposit() {
+    let world = World::new();
+    let payment = world.created(&deposit());
+    let event = completed(&payment, "C-3");
+    let hear = hearing(&world);
     let heard = |event: &RailEvent| ready(hear.run(&payment.terms().rail, event)).expect("heard");
     assert_eq!(heard(&event), RailEventOutcome::Applied);
     let completed = world.store.payment(payment.id());

@@ -77,6 +77,14 @@ fn unknown<T: std::fmt::Debug>(outcome: Result<T, CreateError>) -> PaymentId {
 }
 
 #[test]
+fn a_call_that_is_told_of_an_earlier_attempt_uses_up_its_nonce() {
+    let world = world(&[Fate::LostBefore, Fate::Away]);
+    let id = unknown(ask(&world, "k", &deposit(), Some("nonce-1")));
+    assert_eq!(unknown(ask(&world, "l", &deposit(), Some("nonce-2"))), id);
+    assert!(world.store.rows().nonces.contains("nonce-2"));
+}
+
+#[test]
 fn a_repeat_finds_the_payment_that_was_made() {
     let world = world(&[Fate::LostAfter]);
     let id = unknown(asked(&world, creation(&withdrawal())));
