@@ -6,23 +6,26 @@ use quipu_kernel::StoreError;
 
 use crate::{connection::either, error::Fault, statement::statement, store::Store};
 
-/// Every secret that is still in use.
+/// Every secret that is still in use, at a moment in milliseconds.
 macro_rules! in_use {
-    () => {
-        "(SELECT sealed_secret_test AS sealed FROM merchants \
+    ($now:literal) => {
+        concat!("(SELECT sealed_secret_test AS sealed FROM merchants \
           UNION ALL SELECT sealed_secret_live FROM merchants \
+          UNION ALL SELECT former_secret_test FROM merchants WHERE former_until_test > ", $now, " \
+          UNION ALL SELECT former_secret_live FROM merchants WHERE former_until_live > ", $now, " \
           UNION ALL SELECT sealed_secret FROM hmac_credentials WHERE revoked_at IS NULL \
           UNION ALL SELECT sealed_secret FROM webhook_endpoints WHERE sealed_secret IS NOT NULL AND removed_at IS NULL \
-          UNION ALL SELECT sealed FROM page_keys) AS secrets"
+          UNION ALL SELECT sealed FROM page_keys) AS secrets")
     };
 }
 
 statement! { KeyIds on Sqlite => Text {
-    ; concat!("SELECT DISTINCT substr(sealed, 4, instr(substr(sealed, 4), '.') - 1) FROM ", in_use!())
+    ; concat!("SELECT DISTINCT substr(sealed, 4, instr(substr(sealed, 4), '.') - 1) FROM ", in_use!("CAST (unixepoch ('subsec') * 1000 AS INTEGER)"))
 } }
 
 statement! { KeyIdsOnServer on Pg => Text {
-    ; concat!("SELECT DISTINCT split_part(sealed, '.', 2) FROM ", in_use!())
+    ; concat!("SELECT DISTINCT split_part(sealed, '.', 2) FROM ",
+        in_use!("CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"))
 } }
 
 impl Store {
