@@ -149,6 +149,7 @@ hint-payid = As registered with your bank
 please-correct = Please correct what is marked.
 problem-required = Please fill this in.
 problem-clabe = A CLABE has 18 digits.
+problem-slip = The account number has a typing error. Please check every digit.
 problem-bsb = A BSB has 6 digits.
 problem-account = Letters, digits, dots and hyphens only. Please check for typing errors.
 problem-payid = This does not fit the kind of PayID you chose.
@@ -163,7 +164,7 @@ scheme-approve = Approve
 scheme-decline = Decline
 scheme-leave = Leave open
 scheme-left-open = The payment was left open.
-scheme-over = This payment has already been approved or declined.
+scheme-over = This payment has already been decided.
 
 ## Notices
 

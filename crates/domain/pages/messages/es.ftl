@@ -148,6 +148,7 @@ hint-payid = Como está registrado en su banco
 please-correct = Corrija lo que está marcado.
 problem-required = Complete este campo.
 problem-clabe = Una CLABE tiene 18 dígitos.
+problem-slip = El número de cuenta tiene un error. Revise cada dígito.
 problem-bsb = Un BSB tiene 6 dígitos.
 problem-account = Solo letras, dígitos, puntos y guiones. Revise que no haya errores.
 problem-payid = Esto no corresponde al tipo de PayID elegido.

@@ -148,6 +148,7 @@ hint-payid = Como registrado no seu banco
 please-correct = Corrija o que está marcado.
 problem-required = Preencha este campo.
 problem-clabe = Uma CLABE tem 18 dígitos.
+problem-slip = O número da conta tem um erro de digitação. Verifique cada dígito.
 problem-bsb = Um BSB tem 6 dígitos.
 problem-account = Somente letras, dígitos, pontos e hífens. Verifique se há erros de digitação.
 problem-payid = Isto não corresponde ao tipo de PayID escolhido.

@@ -148,6 +148,7 @@ hint-payid = Bankanızda kayıtlı olduğu gibi
 please-correct = Lütfen işaretli yerleri düzeltin.
 problem-required = Lütfen bu alanı doldurun.
 problem-clabe = Bir CLABE 18 rakamdan oluşur.
+problem-slip = Hesap numarasında yazım hatası var. Lütfen her rakamı kontrol edin.
 problem-bsb = Bir BSB 6 rakamdan oluşur.
 problem-account = Yalnızca harf, rakam, nokta ve kısa çizgi. Lütfen yazım hatası olup olmadığına bakın.
 problem-payid = Bu, seçtiğiniz PayID türüne uymuyor.

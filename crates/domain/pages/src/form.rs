@@ -103,6 +103,8 @@ fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static
 fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
     match member {
         _ if rule == " is required" => "problem-required",
+        // Of the right length, but with a slip in it.
+        "bank_account" if rule.contains("check digit") => "problem-slip",
         "bank_account" if method == Method::Spei => "problem-clabe",
         "bank_account" => "problem-account",
         "bsb" => "problem-bsb",
@@ -115,6 +117,18 @@ fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
 mod tests {
     use super::*;
     use crate::language::Language;
+
+    #[test]
+    fn a_slip_in_an_account_is_not_called_a_wrong_length() {
+        let filled = Filled {
+            values: BTreeMap::new(),
+            problems: vec!["payout.bank_account must be a CLABE with a right check digit".to_owned()],
+        };
+        let members = ["bank_account".to_owned()];
+        let form = Form::new(&members, Method::Spei, Currency::MXN, &filled, Words::of(Language::English));
+        let said = form.fields[0].problem.as_deref();
+        assert_eq!(said, Some("The account number has a typing error. Please check every digit."));
+    }
 
     #[test]
     fn a_problem_stands_at_its_field_in_the_readers_language() {

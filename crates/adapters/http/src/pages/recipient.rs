@@ -1,6 +1,7 @@
 //! The recipient's form.
 
 use actix_web::{HttpResponse, http::StatusCode};
+use quipu_kernel::StoreError;
 use quipu_pages::{Filled, PaymentPage, policy};
 use quipu_payments::FillError;
 
@@ -49,6 +50,13 @@ async fn fill(call: &Call) -> Outcome {
             let filled = Filled { values, problems: Vec::new() };
             let status = ErrorCode::PaymentAlreadyProcessed.http_status();
             Ok(page_with(status, &visit, call, &filled))
+        }
+        Err(FillError::Store(StoreError::OutcomeUnknown(cause))) if wants_page(&call.request) => {
+            tracing::warn!(
+                cause,
+                "it is not known whether an account was kept; the payer is led to the page, which shows it"
+            );
+            Ok(see_page(&visit.urls()))
         }
         Err(error) => Err(error.into()),
     }

@@ -73,6 +73,9 @@ async fn a_form_is_read_as_browsers_send_it() {
     let read = matrix.app_send(post("application/x-www-form-urlencoded")).await;
     assert_eq!(read.body["data"]["recipient_name"], "Ana María");
     assert_eq!(matrix.app_send(post("application/json")).await.code(), (415, "UNSUPPORTED_MEDIA_TYPE"));
+    let by_browser = post("application/json").insert_header(("Accept", "text/html,*/*;q=0.8"));
+    let refused = matrix.app_send(by_browser).await;
+    assert_eq!((refused.status, refused.header("content-type")), (415, Some("text/html; charset=utf-8")));
 }
 
 #[actix_web::test]

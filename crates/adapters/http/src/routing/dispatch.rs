@@ -82,7 +82,7 @@ pub(crate) async fn dispatch(
     if let Some(payment) = &payment {
         span.record("payment_id", payment.as_str());
     }
-    let (route, family, credentials) = (Some(row.path()), row.family(), row.credentials());
+    let (route, family, credentials) = (Some(row.path()), row.family_for(&request), row.credentials());
     let place = Place { route, family, credentials, payment };
     let (mut response, took) = finish(&request_id, &request, &place, arrival, outcome);
     span.record("http.response.status_code", response.status().as_u16());

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     answer::{ApiError, Family},
     caller::{self, AuthenticatedOperator, Caller, Provider, Signed, VerifiedNonce},
-    pages::show::{instead, wants_page},
-    request::{Call, Content, Intake, JUDGED_FOR, LetIn, Outcome, Query, call::merchant_in_path},
+    pages::show::instead,
+    request::{Call, Content, JUDGED_FOR, LetIn, Outcome, Query, call::merchant_in_path},
     state::{AppState, Sender},
 };
 
@@ -108,9 +108,9 @@ impl Entrance {
         }
     }
 
-    /// Whether the answer is a page: on page routes, and for a browser that sends a form.
+    /// Whether the answer is a page.
     fn is_read_by_a_person(&self) -> bool {
-        self.row.family() == Family::Page || self.row.intake == Intake::Form && wants_page(&self.request)
+        self.row.family_for(&self.request) == Family::Page
     }
 
     /// The unread rest of the body; `None` if it was short and has arrived, so that the connection can be

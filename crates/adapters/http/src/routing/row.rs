@@ -1,5 +1,6 @@
 //! One row of the route table.
 
+use actix_web::HttpRequest;
 use quipu_merchants::{BudgetKind, Scope};
 
 use super::{
@@ -7,7 +8,7 @@ use super::{
     deprecation::Deprecation,
     operation::Operation,
 };
-use crate::{answer::Family, request::Intake};
+use crate::{answer::Family, pages::show::wants_page, request::Intake};
 
 /// One route: its path, who may call it, how its body is read, and the shape of its refusals.
 pub struct RouteRow {
@@ -95,7 +96,12 @@ impl RouteRow {
         std::iter::once(self.path).chain(self.alias)
     }
 
-    /// The family of its refusals.
+    /// The family of the refusal of a request: a browser that sends a form is answered with a page.
+    pub(crate) fn family_for(&self, request: &HttpRequest) -> Family {
+        if self.intake == Intake::Form && wants_page(request) { Family::Page } else { self.family }
+    }
+
+    /// The family of its refusals to others than browsers.
     pub const fn family(&self) -> Family {
         self.family
     }

@@ -24,6 +24,8 @@ use crate::viewing::about::About;
 const IN_ALL: usize = 32_768;
 /// The most viewers of one page.
 const OF_PAGE: usize = 8_192;
+/// The connections that are left to merchants, staff and probes, where there are enough.
+const OF_OTHERS: usize = 2_048;
 
 /// How many viewers there may be. Each holds a connection that does not give way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +37,11 @@ pub struct ViewerLimits {
 }
 
 impl ViewerLimits {
-    /// At most half of the connections are viewers', and a quarter those of one page, so that merchants, staff and
-    /// probes get one. A browser without a stream polls.
+    /// All connections but [`OF_OTHERS`] may be viewers', and at least half in any case. The viewers of one page have
+    /// half of these. A browser without a stream polls.
     pub fn among(connections: usize) -> Self {
-        Self { of_page: (connections / 4).clamp(1, OF_PAGE), in_all: (connections / 2).clamp(1, IN_ALL) }
+        let in_all = connections - (connections / 2).min(OF_OTHERS);
+        Self { of_page: (in_all / 2).clamp(1, OF_PAGE), in_all: in_all.clamp(1, IN_ALL) }
     }
 }
 
@@ -239,10 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn viewers_leave_half_of_the_connections_to_others() {
-        for (connections, of_page, in_all) in
-            [(1, 1, 1), (728, 182, 364), (64_280, 8_192, 32_140), (1_000_000, 8_192, 32_768)]
-        {
+    fn viewers_leave_connections_to_others() {
+        for (connections, of_page, in_all) in [
+            (1, 1, 1),
+            (728, 182, 364),
+            (4_096, 1_024, 2_048),
+            (18_744, 8_192, 16_696),
+            (64_280, 8_192, 32_768),
+        ] {
             assert_eq!(ViewerLimits::among(connections), ViewerLimits { of_page, in_all }, "{connections}");
         }
     }
