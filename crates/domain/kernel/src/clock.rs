@@ -112,7 +112,13 @@ impl Read {
         }
         // The library reads fractions as floating-point numbers, which are off by a millisecond now and then.
         let (fraction, is_later) = nanoseconds(fraction, clock)?;
-        let whole = format!("{date}T{clock}{}", if offset.is_empty() { "Z" } else { offset });
+        // The library wants minutes.
+        let minutes = match clock.len() {
+            2 if date.contains('-') => ":00",
+            2 => "00",
+            _ => "",
+        };
+        let whole = format!("{date}T{clock}{minutes}{}", if offset.is_empty() { "Z" } else { offset });
         let whole = OffsetDateTime::parse(&whole, &Iso8601::PARSING).ok()?;
         Some(Self { instant: whole.checked_add(fraction)?, is_later })
     }
@@ -123,13 +129,14 @@ impl Read {
     }
 }
 
-/// The value of the digits of a fraction that follow a time of day (`12:00`, `12:00:00`, or the same without
-/// colons), and whether a part of a nanosecond was cut off.
+/// The value of the digits of a fraction that follow a time of day (`12`, `12:00`, `12:00:00`, or the same
+/// without colons), and whether a part of a nanosecond was cut off.
 fn nanoseconds(fraction: &str, clock: &str) -> Option<(Duration, bool)> {
     const ENOUGH: usize = 20;
     let of = match (clock.len(), clock.matches(':').count()) {
         (8, 2) | (6, 0) => 1_000_000_000_u128,
         (5, 1) | (4, 0) => 60_000_000_000,
+        (2, 0) => 3_600_000_000_000,
         _ => return None,
     };
     let (digits, rest) = fraction.split_at(fraction.len().min(ENOUGH));
@@ -200,11 +207,14 @@ mod tests {
             "2026-W05-6",
             "2026-01-31T00:00:00",
             "2026-01-31T00:00",
+            "2026-01-31T00",
+            "2026-01-31T02+02:00",
             "2026-01-31T00:00:00.000999",
             "2026-01-31T00:00:00.0009999999999999999999",
             "2026-01-31T02:00:00+02:00",
             "2026-01-31T02:00+02",
             "20260131T020000+0200",
+            "20260131T02+02",
             "2026-01-31t00:00:00,0z",
         ] {
             assert_eq!(Timestamp::parse(text), midnight, "{text}");
@@ -232,6 +242,7 @@ mod tests {
             ("2026-01-31T00:00:00.63000000000000000000000000000000000000000001Z", 631),
             ("2026-01-31T00:00:00.9999999999Z", 1_000),
             ("2026-01-31T00:00.33Z", 19_800),
+            ("2026-01-31T00.5Z", 1_800_000),
             ("2026-01-31T0000,000005+0000", 1),
             ("2026-01-31", 0),
         ] {
@@ -276,7 +287,7 @@ mod tests {
             "2026-01-31T12:00:00.Z",
             "2026-01-31T12:00:00.+Z",
             "2026-01-31T12:00:00.0.0Z",
-            "2026-01-31T12.5Z",
+            "2026-01-31T123Z",
             "2026-01-31T1200:00Z",
             "2026-01-31T120:000Z",
             "-2026-01-31",
