@@ -35,7 +35,7 @@ const ARRIVAL: &str = "from sending a creation to arrival, 20 payments a second"
 
 /// The log of an endpoint that has as many deliveries as the merchant has payments in the other measurements.
 pub(crate) const LOG: &str = "webhook log: first page";
-const LOG_FAILED: &str = "webhook log: failed only";
+const LOG_FAILED: &str = "webhook log: failed only, of which there are none";
 const LOG_DELIVERED: &str = "webhook log: delivered only";
 const LOG_DEEP: &str = "webhook log: from 500,000 on";
 

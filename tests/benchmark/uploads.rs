@@ -1,8 +1,13 @@
 //! What is left of the rate of creations while a hundred large files come in.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use quipu_tests::{Database, Merchant, Setup, http_client};
@@ -27,10 +32,24 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
     let caller = caller_of(&merchant).await;
     let mut rows = vec![creations(&gateway, &caller, CALM, plan)];
     let uploads = Uploads::begin(urls(&merchant).await);
+    let folder = gateway.data_folder().join("attachments");
+    let (begun, before) = (Instant::now(), bytes_in(&folder));
     rows.push(creations(&gateway, &caller, BUSY, plan));
-    let arrived = uploads.end().await;
-    eprintln!("{arrived} files arrived meanwhile");
+    let (took, arrived) = (begun.elapsed(), bytes_in(&folder) - before);
+    uploads.end().await;
+    assert!(arrived > BYTES as u64, "only {arrived} bytes of files arrived meanwhile");
+    eprintln!("{} MiB of files arrived meanwhile, in {took:.1?}", arrived / 1_048_576);
     rows
+}
+
+/// The bytes of all files below a folder, those that are still arriving included.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_in(&entry.path()),
+        found => found.map_or(0, |found| found.len()),
+    });
+    sizes.sum()
 }
 
 async fn urls(merchant: &Merchant) -> Vec<String> {
@@ -52,39 +71,34 @@ async fn urls(merchant: &Merchant) -> Vec<String> {
 struct Uploads {
     sending: JoinSet<()>,
     ended: Arc<AtomicBool>,
-    arrived: Arc<AtomicUsize>,
 }
 
 impl Uploads {
     fn begin(urls: Vec<String>) -> Self {
-        let (ended, arrived) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let ended = Arc::new(AtomicBool::new(false));
         let mut file = b"%PDF-1.7 ".to_vec();
         file.resize(BYTES, b' ');
         let (file, urls, taken) = (bytes::Bytes::from(file), Arc::new(urls), Arc::new(AtomicUsize::new(0)));
         let client = http_client();
         let mut sending = JoinSet::new();
         for _ in 0..AT_ONCE {
-            let (client, file, urls, taken) =
-                (client.clone(), file.clone(), Arc::clone(&urls), Arc::clone(&taken));
-            let (ended, arrived) = (Arc::clone(&ended), Arc::clone(&arrived));
+            let (client, file, urls) = (client.clone(), file.clone(), Arc::clone(&urls));
+            let (taken, ended) = (Arc::clone(&taken), Arc::clone(&ended));
             sending.spawn(async move {
                 while let Some(url) = urls.get(taken.fetch_add(1, Ordering::Relaxed)) {
                     let put = client.put(url).header("content-type", "application/pdf").body(file.clone());
                     assert!(put.send().await.expect("an answer").status().is_success());
-                    arrived.fetch_add(1, Ordering::Relaxed);
                     if ended.load(Ordering::Relaxed) {
                         return;
                     }
                 }
             });
         }
-        Self { sending, ended, arrived }
+        Self { sending, ended }
     }
 
-    async fn end(self) -> usize {
+    async fn end(self) {
         self.ended.store(true, Ordering::Relaxed);
-        let arrived = self.arrived.load(Ordering::Relaxed);
         self.sending.join_all().await;
-        arrived
     }
 }

@@ -53,11 +53,11 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, Watching
     let address = address_of(&gateway);
     let mut rows = vec![creations(&gateway, &caller, UNWATCHED, plan)];
     let (watched, path) = page(&merchant).await;
-    let mut paths = vec![path; OF_ONE_PAGE];
+    let mut paths = vec![Watched { path, is_counted: true }; OF_ONE_PAGE];
     let viewers = VIEWERS.min(process::descriptors().saturating_sub(SPARE));
     for _ in 0..viewers.saturating_sub(OF_ONE_PAGE) / 1_000 {
         let (_, path) = page(&merchant).await;
-        paths.extend(std::iter::repeat_n(path, 1_000));
+        paths.extend(std::iter::repeat_n(Watched { path, is_counted: false }, 1_000));
     }
     let before = process::memory_mebibytes(gateway.pid()).0;
     let audience = Audience::gather(address, paths).expect("every stream opens");
@@ -76,6 +76,14 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, Watching
     eprintln!("{watching:?}");
     drop(audience);
     (rows, watching)
+}
+
+/// A stream to open.
+#[derive(Clone)]
+struct Watched {
+    path: String,
+    /// Whether it is of the page that changes.
+    is_counted: bool,
 }
 
 /// A payment with a page: its identifier, and the path of its stream.
@@ -99,7 +107,7 @@ struct Audience {
 
 impl Audience {
     /// Opens all streams and waits until each has told how its payment stands.
-    fn gather(address: SocketAddr, paths: Vec<String>) -> io::Result<Self> {
+    fn gather(address: SocketAddr, paths: Vec<Watched>) -> io::Result<Self> {
         let heard = Arc::new(AtomicUsize::new(0));
         let (open, closed) = watch::channel(());
         let viewers = paths.len();
@@ -127,27 +135,31 @@ impl Audience {
 
 async fn seat_all(
     address: SocketAddr,
-    paths: Vec<String>,
+    paths: Vec<Watched>,
     heard: &Arc<AtomicUsize>,
 ) -> io::Result<JoinSet<()>> {
     let mut viewing = JoinSet::new();
     let mut paths = paths.into_iter().zip((2..2 + ADDRESSES).cycle());
     loop {
         let mut opening = JoinSet::new();
-        for (path, from) in paths.by_ref().take(AT_ONCE) {
-            opening.spawn(open(address, Ipv4Addr::new(127, 0, 0, from), path));
+        for (watched, from) in paths.by_ref().take(AT_ONCE) {
+            opening.spawn(async move {
+                let stream = open(address, Ipv4Addr::new(127, 0, 0, from), watched.path).await?;
+                Ok::<_, io::Error>((stream, watched.is_counted))
+            });
         }
         if opening.is_empty() {
             return Ok(viewing);
         }
         while let Some(opened) = opening.join_next().await {
-            let (mut stream, heard) = (opened.map_err(io::Error::other)??, Arc::clone(heard));
+            let (mut stream, is_counted) = opened.map_err(io::Error::other)??;
+            let heard = Arc::clone(heard);
             viewing.spawn(async move {
                 let mut buffer = [0; 8_192];
                 // Comments keep a stream alive; they begin with a colon and tell nothing.
-                while let Ok(length) = stream.read(&mut buffer).await {
-                    if length == 0 || contains(&buffer[..length], b"data:") {
-                        heard.fetch_add(1, Ordering::Relaxed);
+                while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                    if contains(&buffer[..length], b"data:") {
+                        heard.fetch_add(usize::from(is_counted), Ordering::Relaxed);
                         return;
                     }
                 }
