@@ -176,6 +176,39 @@ async fn the_last_answer_of_a_kept_connection_says_so(database: Database) {
     assert!(!gateway.log().contains("ERROR"), "{}", gateway.log());
 }
 
+/// Whoever connects is answered; everybody else is left waiting by the system, and refused in the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_connected_in_vain_during_a_stop() {
+    let mut gateway = Gateway::start(Database::Sqlite).await;
+    let address = address_of(&gateway);
+    let mut clients = JoinSet::new();
+    for _ in 0..4 {
+        let address = address.clone();
+        clients.spawn(async move {
+            loop {
+                let connecting = TcpStream::connect(&address);
+                let mut stream = match tokio::time::timeout(Duration::from_millis(20), connecting).await {
+                    Err(_waits) => continue,
+                    Ok(Err(_refused)) => return,
+                    Ok(Ok(stream)) => stream,
+                };
+                let mut answer = String::new();
+                let exchange = async {
+                    stream
+                        .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                        .await?;
+                    stream.read_to_string(&mut answer).await
+                };
+                exchange.await.expect("not reset");
+                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(gateway.terminate().await, Some(0));
+    clients.join_all().await;
+}
+
 /// The head of the next answer in lower case; its body is read too.
 async fn head_of(stream: &mut BufReader<TcpStream>) -> String {
     let mut head = String::new();

@@ -63,7 +63,10 @@ pub(crate) async fn credentials(
         None => make(foundation).await.context("the demo cannot be made")?,
     };
     base_url.clone_into(&mut credentials.base_url);
-    folder.write_private(FILE, serde_json::to_string_pretty(&credentials)?.as_bytes())?;
+    let text = serde_json::to_string_pretty(&credentials)?;
+    if folder.read(FILE)?.as_ref() != Some(&text) {
+        folder.write_private(FILE, text.as_bytes())?;
+    }
     Ok(credentials)
 }
 

@@ -21,6 +21,8 @@ const FRESH: u64 = 1_000;
 /// For how many milliseconds a client that is in the middle of a request or an answer may be waited for before its
 /// connection counts as idle.
 const PATIENCE: u64 = 10_000;
+/// The free places for which idle connections give way. Streams leave twice as many.
+const FREE: usize = 1_024;
 /// The mark of a connection that is not idle.
 const BUSY: u64 = u64::MAX;
 
@@ -87,10 +89,10 @@ impl Crowd {
         Self(Arc::new(Inner { begun: Instant::now(), at_most, open: Mutex::default() }))
     }
 
-    /// Returns a place for a new connection. Once three quarters of the places are taken, the connection that
-    /// has been idle for longest gives way. An address that holds more than an eighth of the places then gets
-    /// no more, and only a connection of its own gives way. A proxy's connection has no address, since the
-    /// proxy speaks for many clients.
+    /// Returns a place for a new connection. Once three quarters of the places are taken, an address that holds more than an
+    /// eighth of them gets no more, and the connection of its own that has been idle for longest gives way. Once
+    /// they are [scarce](Inner::is_scarce), the idlest of all gives way to somebody else. A proxy's connection has no
+    /// address, since the proxy speaks for many clients.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
         self.admit_at(self.0.now(), address)
     }
@@ -101,7 +103,9 @@ impl Crowd {
         if inner.is_crowded(&open) {
             let is_full = open.places.len() >= inner.at_most;
             let greedy = address.filter(|address| inner.holds_enough(&open, *address));
-            if let Some(since) = if is_full { Some(now) } else { now.checked_sub(FRESH) } {
+            let makes_room = greedy.is_some() || inner.is_scarce(&open);
+            let since = if is_full { Some(now) } else { now.checked_sub(FRESH) };
+            if let Some(since) = since.filter(|_| makes_room) {
                 open.ask_the_idlest_to_go(since, greedy);
             }
             if is_full || greedy.is_some() {
@@ -147,6 +151,12 @@ impl Inner {
 
     fn is_crowded(&self, open: &Open) -> bool {
         open.places.len() >= self.at_most / 4 * 3
+    }
+
+    /// Whether a quarter of the places are free, or [`FREE`] where that is more. Streams, which do not give way, may
+    /// take more than three quarters of very many places; the idle connections of others are not closed for them.
+    fn is_scarce(&self, open: &Open) -> bool {
+        open.places.len() >= self.at_most - (self.at_most / 4).min(FREE)
     }
 
     fn holds_enough(&self, open: &Open, address: IpAddr) -> bool {
@@ -252,6 +262,15 @@ mod tests {
         assert!(from(&crowd, FRESH, 12).is_none(), "it holds three of sixteen");
         drop((places, thirteenth));
         assert!(from(&crowd, FRESH, 12).is_some());
+    }
+
+    #[test]
+    fn of_very_many_places_a_thousand_free_ones_are_enough() {
+        let crowd = Crowd::new(10_000);
+        let mut places: Vec<_> = (0..8_976).map(|_| crowd.admit_at(0, None).expect("room")).collect();
+        assert_eq!(gone(&places), 0);
+        places.push(crowd.admit_at(FRESH, None).expect("room"));
+        assert_eq!(gone(&places), 1);
     }
 
     #[test]

@@ -63,8 +63,10 @@ pub(super) fn shared() -> Value {
         };
         let not_allowed =
             examples::refusal(caller, ErrorCode::ScopeMissing, "the scope payments.create is required");
+        // Only calls of this family take an `Idempotency-Key`, whose refusals are kept like any answer.
+        let kept: &[&str] = if family.is_empty() { &["Idempotent-Replayed"] } else { &[] };
         let kinds: [SharedAnswer<'_>; 6] = [
-            ("Invalid", "The request is wrong, or does not fit the state of things.", invalid, &[]),
+            ("Invalid", "The request is wrong, or does not fit the state of things.", invalid, kept),
             (
                 "NotAuthenticated",
                 "The credentials are missing or not good.",
@@ -88,7 +90,7 @@ pub(super) fn shared() -> Value {
                 "Refused",
                 "The error code says why.",
                 refused(&schema(business), examples::of(business).cloned()),
-                &[],
+                kept,
             ),
         ];
         for (kind, text, content, more) in kinds {

@@ -2,7 +2,7 @@
 //!
 //! SQLite applies whatever log lies beside a database. If the database is replaced after its process was killed, the log
 //! of the former one is laid over the new one, and mixes the two. A log does not say which database it belongs to. So a
-//! process that begins to serve with an empty log gives the database a new number, its `user_version`, and writes the
+//! process that begins to serve empties the log, gives the database a new number, its `user_version`, and writes the
 //! same number into a file beside it (its name with `-run`). While there is a log, the two numbers must be equal.
 
 use std::{
@@ -30,9 +30,11 @@ type Run = i32;
 /// Fails if the log beside the database was left by another one. What cannot be read here shows when it is opened.
 pub(crate) fn refuse_foreign_log(path: &str) -> Result<(), FileTrouble> {
     let Ok(itself) = std::fs::canonicalize(path) else { return Ok(()) };
-    let Some(run) = run_of(path) else { return Ok(()) };
-    // A server that starts meanwhile may give the database its number between the first two looks.
-    let is_known = || noted(&itself).is_none_or(|noted| noted.contains(&run));
+    let is_known = || {
+        let Some(run) = run_of(path) else { return true };
+        noted(&itself).is_none_or(|noted| noted.contains(&run))
+    };
+    // A server that starts meanwhile may change both numbers between the two looks at them, but only once.
     if is_known() || is_known() {
         return Ok(());
     }
@@ -44,20 +46,28 @@ pub(crate) fn refuse_foreign_log(path: &str) -> Result<(), FileTrouble> {
     Ok(())
 }
 
-/// Gives an embedded database a new number, if there is no log that needs the present one. The caller holds the lock of
-/// the serving process, and nothing in this process has the database open.
+/// Copies the log into an embedded database and empties it, and gives the database a new number. The caller holds the lock
+/// of the serving process, and nothing in this process has the database open. While another process reads an older state
+/// of the database the log cannot be emptied; then the former number stays.
 ///
-/// Errors: the number cannot be written. The database can be served all the same; then the former number holds.
+/// Errors: the number cannot be written. The database can be served all the same.
 pub fn number_run(path: &Path) -> Result<(), String> {
     let itself = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
+    let name = path.to_str().ok_or("its name must be UTF-8")?;
+    if refuse_foreign_log(name).is_err() {
+        // Whoever opens the database next is told.
+        return Ok(());
+    }
+    let mut conn = connect(name).map_err(|error| error.to_string())?;
+    empty_log(&mut conn).map_err(|error| error.to_string())?;
     if has_log(&itself) {
         return Ok(());
     }
-    let name = path.to_str().ok_or("its name must be UTF-8")?;
     let (former, run) = (run_of(name).unwrap_or(0), new_run());
     // Both hold until the database's own file has the new one, which may be after this process was killed.
     write_note(&itself, &[former, run]).map_err(|error| error.to_string())?;
-    write_run(name, run).map_err(|error| error.to_string())?;
+    let numbered = conn.batch_execute(&format!("PRAGMA user_version = {run}"));
+    numbered.and_then(|()| empty_log(&mut conn)).map_err(|error| error.to_string())?;
     if run_of(name) == Some(run) {
         write_note(&itself, &[run]).map_err(|error| error.to_string())?;
     }
@@ -111,13 +121,17 @@ fn run_of(path: &str) -> Option<Run> {
     Some(version.user_version)
 }
 
-/// SQLite copies the log into the database when its last connection is closed.
-fn write_run(path: &str, run: Run) -> Result<(), diesel::result::Error> {
+fn connect(path: &str) -> Result<SqliteConnection, diesel::result::Error> {
     let conn = SqliteConnection::establish(&sqlite_address(path));
     let mut conn = conn.map_err(|error| diesel::result::Error::QueryBuilderError(error.into()))?;
     conn.batch_execute("PRAGMA busy_timeout = 2000; PRAGMA synchronous = FULL;")?;
     keep_log(&mut conn, std::time::Duration::from_secs(2))?;
-    conn.batch_execute(&format!("PRAGMA user_version = {run}"))
+    Ok(conn)
+}
+
+/// Copies the log into the database and cuts it off, unless somebody reads an older state.
+fn empty_log(conn: &mut SqliteConnection) -> diesel::QueryResult<()> {
+    conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 /// Positive, since 0 means that there is none.
@@ -130,7 +144,15 @@ fn new_run() -> Run {
 mod tests {
     use std::fs;
 
+    use diesel::sql_types::Text;
+
     use super::*;
+
+    #[derive(Debug, PartialEq, Eq, QueryableByName)]
+    struct Word {
+        #[diesel(sql_type = Text)]
+        word: String,
+    }
 
     /// A database with one row for each word, served, and killed: its log has the last word.
     fn killed(folder: &Path, words: &[&str]) -> PathBuf {
@@ -162,10 +184,6 @@ mod tests {
         let (own, other) = (killed(first.path(), &["one"]), killed(second.path(), &["two"]));
         let own = own.to_str().expect("UTF-8");
         assert_eq!(refuse_foreign_log(own), Ok(()));
-        // A start after a kill keeps the number, because the log needs it.
-        number_run(Path::new(own)).expect("kept");
-        assert_eq!(refuse_foreign_log(own), Ok(()));
-
         let (former, log) = (format!("{own}.former"), beside(Path::new(own), "-wal"));
         fs::rename(own, &former).expect("moved away");
         fs::copy(&other, own).expect("replaced");
@@ -191,6 +209,26 @@ mod tests {
         assert_eq!(refuse_foreign_log(name), Err(FileTrouble::LogOfAnother));
         fs::rename(&former, &path).expect("moved back");
         assert_eq!(refuse_foreign_log(name), Ok(()));
+    }
+
+    #[test]
+    fn a_start_applies_the_log_that_a_kill_left_and_gives_a_new_number() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = killed(folder.path(), &["one"]);
+        let (name, cold) = (path.to_str().expect("UTF-8"), folder.path().join("cold"));
+        fs::copy(&path, &cold).expect("a copy by hand");
+        let former = run_of(name);
+        // Somebody who has the database open and reads nothing is in nobody's way.
+        let _idle = connect(name).expect("opened");
+        number_run(&path).expect("numbered");
+        assert!(run_of(name) != former && run_of(name) != Some(0));
+        assert_eq!(noted(&path), run_of(name).map(|run| vec![run]));
+        let words: Vec<Word> =
+            sql_query("SELECT word FROM words").load(&mut connect(name).expect("opened")).expect("read");
+        assert_eq!(words, [Word { word: "one".to_owned() }], "what was only in the log");
+        connect(name).expect("opened").batch_execute("INSERT INTO words VALUES ('two')").expect("written");
+        fs::rename(&cold, &path).expect("replaced");
+        assert_eq!(refuse_foreign_log(name), Err(FileTrouble::LogOfAnother));
     }
 
     #[test]
