@@ -224,6 +224,9 @@ async fn serve(
     let links = sealed_keys::page_links(&foundation, &public_url).await?;
     let viewers = Viewers::new(ViewerLimits::among(connections(settings, shares)));
     let use_cases = UseCases::over(&foundation, settings, &public_url, links, Arc::new(viewers))?;
+    // A node must be known to live before it has deliveries in hand, and for as long as it has any work. The others may
+    // beat while it waits for Redis.
+    let mut heart = start_heart(&foundation).await?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = match mode {
@@ -234,8 +237,6 @@ async fn serve(
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
-    // A node must be known to live before it has deliveries in hand, and for as long as it has any work.
-    let mut heart = start_heart(&foundation).await?;
     let Delivering { edge: webhooks, dispatcher } =
         foundation.webhooks(&settings.webhooks, mode, shares.deliveries)?;
     let mut workers = start_workers(&foundation, &use_cases, &tickets, settings);

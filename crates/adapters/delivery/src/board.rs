@@ -9,10 +9,10 @@
 
 mod follow;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{EndpointId, Outcome, Owed, Reception, Wanted};
+use quipu_webhooks::{DeliveryKey, EndpointId, Outcome, Owed, Reception, Wanted};
 
 use crate::{
     endpoint_queue::{Ending, EndpointQueue},
@@ -55,6 +55,8 @@ pub(crate) struct Board {
     parked: Vec<MerchantId>,
     stale: Stale,
     changes: RecentChanges,
+    /// What is under way, or whose outcome is still to be recorded.
+    attempted: HashSet<DeliveryKey>,
     under_way: usize,
     unproven_under_way: usize,
     unrecorded: Amount,
@@ -207,6 +209,7 @@ impl Board {
                 merchant.push(id, pace);
             }
             merchant.begin(pace);
+            self.attempted.insert(owed.key());
             self.under_way += 1;
             self.unproven_under_way += usize::from(pace.is_unproven());
             return Some(Going { owed, pace });
@@ -288,8 +291,11 @@ impl Board {
         !room.is_none() && queue.is_some_and(|queue| queue.more_stored && queue.held().is_little_beside(room))
     }
 
-    /// Notes that so many outcomes of a merchant have been recorded or given up.
-    pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: Amount) {
+    /// Notes that outcomes of a merchant, so many in all, have been recorded or given up.
+    pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: Amount, of: &[DeliveryKey]) {
+        for key in of {
+            self.attempted.remove(key);
+        }
         self.unrecorded.subtract(outcomes);
         if let Some(merchant) = self.merchants.get_mut(&id) {
             merchant.unrecorded.subtract(outcomes);
@@ -297,10 +303,16 @@ impl Board {
         self.wake_merchant(id);
     }
 
-    /// Whether nothing of an endpoint is here: no delivery, no attempt, and no outcome that is still to be recorded.
-    pub(crate) fn has_nothing_of(&self, endpoint: &EndpointId, merchant: MerchantId) -> bool {
-        let is_empty = self.queues.get(endpoint).is_none_or(|(_, queue)| queue.held().deliveries == 0);
-        is_empty && self.merchants.get(&merchant).is_none_or(|merchant| merchant.unrecorded.deliveries == 0)
+    /// Those of these deliveries that are not here.
+    pub(crate) fn missing_of(&self, claimed: Vec<DeliveryKey>) -> HashSet<DeliveryKey> {
+        let not_attempted = claimed.into_iter().filter(|key| !self.attempted.contains(key));
+        let mut missing: HashSet<_> = not_attempted.collect();
+        for (_, queue) in self.queues.values() {
+            for owed in queue.waiting_here() {
+                missing.remove(&owed.key());
+            }
+        }
+        missing
     }
 
     /// Takes all deliveries off the board that are not being attempted.

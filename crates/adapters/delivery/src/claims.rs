@@ -11,7 +11,7 @@ use std::{
 };
 
 use quipu_kernel::{StoreError, Tenant, Timestamp, locked};
-use quipu_webhooks::{EndpointId, Owed, Waiting, Wanted};
+use quipu_webhooks::{DeliveryKey, EndpointId, Owed, Waiting, Wanted};
 use tokio::time::{Instant, timeout};
 
 use crate::{board::Board, in_hand::InHand};
@@ -30,19 +30,21 @@ const READ_AT_ONCE: usize = 1_000;
 const MOST_LOCKED: usize = 3;
 /// How often claimed deliveries are searched for that are not here.
 const SEARCH_EVERY: Duration = Duration::from_mins(1);
-/// How long a delivery is due before it is taken for lost: far longer than until a commit hands it over.
+/// How long a delivery is due before it can be lost: far longer than until a commit hands it over.
 const LOST_AFTER: Duration = Duration::from_mins(2);
+/// More deliveries than a node claims: those in memory, and those whose outcomes are not recorded yet.
+const MOST_CLAIMED: u32 = 50_000;
 /// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
-    let mut searched = Instant::now();
+    let mut search = Search::new();
     while !in_hand.is_stopping() {
         // A locked row makes one of these fail; the others are done all the same.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
-        let released = release_lost(&in_hand, &mut searched).await;
+        let released = search.release_lost(&in_hand).await;
         let fetched = fetch(&in_hand).await;
         let rest = match read.and(returned).and(released).and(fetched) {
             Ok(rest) => rest.clamp(SHORTEST_REST, LONGEST_REST),
@@ -103,23 +105,47 @@ async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
     failures.pop().map_or(Ok(()), Err)
 }
 
-/// Releases what the store says that this node has in hand, and what is not here, endpoint by endpoint: as soon as
-/// nothing of an endpoint is here. Nothing is fetched meanwhile, so none of it is on its way here.
-async fn release_lost(in_hand: &Arc<InHand>, searched: &mut Instant) -> Result<(), StoreError> {
-    if searched.elapsed() < SEARCH_EVERY {
-        return Ok(());
+/// The search for deliveries that the store says this node has in hand, and that are not here.
+struct Search {
+    made: Instant,
+    /// What was not here when it was last made.
+    missing: HashSet<DeliveryKey>,
+}
+
+impl Search {
+    fn new() -> Self {
+        Self { made: Instant::now(), missing: HashSet::new() }
     }
-    *searched = Instant::now();
-    let (queue, before) = (&in_hand.parts.queue, in_hand.parts.clock.now().minus(LOST_AFTER));
-    let mut claimed = queue.long_in_hand(before, AT_ONCE).await?;
-    claimed.retain(|(tenant, endpoint)| in_hand.board().has_nothing_of(endpoint, tenant.merchant()));
-    if claimed.is_empty() {
-        return Ok(());
+
+    /// Releases what was not here twice in a row. Nothing is fetched meanwhile, so none of it is on its way here.
+    async fn release_lost(&mut self, in_hand: &Arc<InHand>) -> Result<(), StoreError> {
+        if self.made.elapsed() < SEARCH_EVERY {
+            return Ok(());
+        }
+        self.made = Instant::now();
+        let (queue, before) = (&in_hand.parts.queue, in_hand.parts.clock.now().minus(LOST_AFTER));
+        let claimed = queue.long_in_hand(before, MOST_CLAIMED).await?;
+        let missing = {
+            let board = in_hand.board();
+            let mut missing = board.missing_of(claimed);
+            for owed in locked(&in_hand.returned).iter() {
+                missing.remove(&owed.key());
+            }
+            missing
+        };
+        let (lost, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|key| self.missing.contains(key));
+        self.missing = missing.into_iter().collect();
+        if !lost.is_empty() {
+            let deliveries = lost.len();
+            queue.release_lost(lost).await?;
+            tracing::warn!(
+                deliveries,
+                "deliveries were released that this node had claimed and did not have"
+            );
+        }
+        Ok(())
     }
-    let endpoints = claimed.into_iter().map(|(_, endpoint)| endpoint).collect();
-    let deliveries = queue.release_lost(endpoints, before).await?;
-    tracing::warn!(deliveries, "deliveries were released that this node had claimed and did not have");
-    Ok(())
 }
 
 /// Fetches deliveries while there is room; returns the time until more are due.

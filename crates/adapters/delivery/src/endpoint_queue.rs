@@ -101,6 +101,11 @@ impl EndpointQueue {
         Amount::new(self.waiting() + self.under_way, self.bytes)
     }
 
+    /// The deliveries here that are not in progress.
+    pub(crate) fn waiting_here(&self) -> impl Iterator<Item = &Owed> {
+        self.fresh.iter().chain(&self.again)
+    }
+
     fn waiting(&self) -> usize {
         self.fresh.len() + self.again.len()
     }

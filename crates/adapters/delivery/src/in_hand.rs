@@ -190,7 +190,7 @@ impl InHand {
                 // A slow database slows sending down, since the board counts outcomes that are not recorded.
                 let _ = self.outcomes.send(board.compare(outcome));
             } else {
-                board.recorded(outcome.tenant.merchant(), Amount::one(bytes));
+                board.recorded(outcome.tenant.merchant(), Amount::one(bytes), &[outcome.key()]);
                 self.give_back_later(&[going.owed]);
             }
             next = if self.is_stopping() { None } else { board.next() };

@@ -93,8 +93,9 @@ impl Desk {
         let in_hand = Arc::clone(&self.in_hand);
         self.calls.push(Box::pin(async move {
             let amount = Amount::new(outcomes.len(), outcomes.iter().map(Outcome::bytes).sum());
+            let keys: Vec<_> = outcomes.iter().map(Outcome::key).collect();
             record(&in_hand, outcomes).await;
-            in_hand.board().recorded(merchant, amount);
+            in_hand.board().recorded(merchant, amount, &keys);
             in_hand.send_next();
             merchant
         }));

@@ -153,8 +153,13 @@ impl Store {
     /// It makes a test commit on every connection that commits changes. A database that is only busy passes.
     pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
         self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
-        if self.ping().await.is_err() {
-            return Err("it does not answer".into());
+        match self.ping().await {
+            Ok(()) => {}
+            // The driver's words, for a server that it was not to connect to.
+            Err(StoreError::Unavailable(said)) if said.contains("does not allow writes") => {
+                return Err("it answers, but allows no writes".into());
+            }
+            Err(_) => return Err("it does not answer".into()),
         }
         let Err(fault) = self.try_lanes().await else { return Ok(()) };
         // The file may have gone while it was written.

@@ -30,15 +30,15 @@ impl Beat {
         let mut pulse = Pulse::starting(Instant::now());
         loop {
             match self.queue.beat().await {
-                Ok(()) => self.release_dead(&mut pulse).await,
+                Ok(pause) => self.release_dead(&mut pulse, pause).await,
                 Err(error) => tracing::warn!(%error, "the heartbeat of this node could not be written"),
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    async fn release_dead(&self, pulse: &mut Pulse) {
-        if !pulse.is_steady(Instant::now()) {
+    async fn release_dead(&self, pulse: &mut Pulse, pause: Option<Duration>) {
+        if !pulse.is_steady(Instant::now(), pause) {
             return;
         }
         if let Err(error) = self.queue.release_dead().await {
@@ -48,7 +48,8 @@ impl Beat {
 }
 
 /// Whether this node has beaten for long enough to tell dead nodes from those that could not beat. While the database is
-/// away no node can, and the first to reach it again would take all others for dead.
+/// away no node can, and the first to reach it again would take all others for dead. So it would if the clock of the
+/// database, by which they are judged, is set forward.
 struct Pulse {
     last: Instant,
     /// When the others have had time to beat too.
@@ -69,9 +70,10 @@ impl Pulse {
         Self { last: now, steady_from: now + Self::AT_START }
     }
 
-    /// Notes a heartbeat.
-    fn is_steady(&mut self, now: Instant) -> bool {
-        if now - self.last > Self::LONGEST_PAUSE {
+    /// Notes a heartbeat, which came so long after the one before by the clock of the database.
+    fn is_steady(&mut self, now: Instant, pause: Option<Duration>) -> bool {
+        let is_long = |pause| pause > Self::LONGEST_PAUSE;
+        if is_long(now - self.last) || pause.is_none_or(is_long) {
             self.steady_from = now + Self::AFTER_A_GAP;
         }
         self.last = now;
@@ -87,20 +89,26 @@ mod tests {
     fn after_a_gap_nobody_is_taken_for_dead_until_the_others_have_had_time_to_beat() {
         let start = Instant::now();
         let mut pulse = Pulse::starting(start);
-        for (second, is_steady) in [
-            (0, false),
-            (2, false),
-            (4, false),
-            (6, true),
-            (11, true),
+        let usual = Some(Duration::from_secs(2));
+        for (second, pause, is_steady) in [
+            (0, usual, false),
+            (2, usual, false),
+            (4, usual, false),
+            (6, usual, true),
+            (11, usual, true),
             // The database was away.
-            (17, false),
-            (22, false),
-            (26, false),
-            (27, true),
-            (29, true),
+            (17, usual, false),
+            (22, usual, false),
+            (26, usual, false),
+            (27, usual, true),
+            // Its clock was set forward.
+            (29, Some(Duration::from_secs(22)), false),
+            (34, usual, false),
+            (39, usual, true),
+            // Somebody took this node for dead.
+            (41, None, false),
         ] {
-            assert_eq!(pulse.is_steady(start + Duration::from_secs(second)), is_steady, "{second}");
+            assert_eq!(pulse.is_steady(start + Duration::from_secs(second), pause), is_steady, "{second}");
         }
     }
 }

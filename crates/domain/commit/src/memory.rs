@@ -377,8 +377,8 @@ impl WorkQueue for Memory {
         std::future::pending::<()>().await;
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
-        Ok(())
+    async fn beat(&self) -> Result<Option<Duration>, StoreError> {
+        Ok(Some(Duration::ZERO))
     }
 
     async fn release_dead(&self) -> Result<(), StoreError> {

@@ -126,9 +126,10 @@ pub trait WorkQueue: Send + Sync {
     /// sleeps until then misses nothing. A queue has one such worker in a process.
     async fn woken(&self, queue: Queue, before: Timestamp);
 
-    /// Writes this node's heartbeat. An error means that other nodes may take this node for dead. Called every two
-    /// seconds.
-    async fn beat(&self) -> Result<(), StoreError>;
+    /// Writes this node's heartbeat; answers how long ago the one before was, by the clock of the database, `None` if the
+    /// database knows of none: it is the first, or another node has taken this node for dead. An error means that others
+    /// may do so. Called every two seconds.
+    async fn beat(&self) -> Result<Option<Duration>, StoreError>;
 
     /// Releases the work of nodes that have not beaten for seven seconds, except locked rows, which are released
     /// later. After a time in which no node could beat, the caller waits until those that live have beaten again.

@@ -6,13 +6,24 @@ use quipu_kernel::{EventId, Tenant, Timestamp};
 
 use crate::{
     attempt::{Attempt, Attempted},
-    endpoint::{Enablement, Endpoint},
+    endpoint::{Enablement, Endpoint, EndpointId},
     outcome::{Outcome, Reception},
     schedule::{RetryPolicy, Spread},
 };
 
 /// Why a delivery failed before its attempts were used up.
 pub const ENDPOINT_DISABLED: &str = "endpoint disabled";
+
+/// Which delivery it is: of one event to one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeliveryKey {
+    /// The tenant that owns it.
+    pub tenant: Tenant,
+    /// The endpoint that it goes to.
+    pub endpoint: EndpointId,
+    /// The event.
+    pub event: EventId,
+}
 
 /// A delivery that a node has in hand and is about to attempt.
 #[derive(Debug, Clone)]
@@ -54,6 +65,12 @@ impl Owed {
             step: self.step,
             due_at: self.due_at,
         }
+    }
+
+    /// Which delivery it is.
+    pub fn key(&self) -> DeliveryKey {
+        let (endpoint, event) = (self.endpoint.id.clone(), self.event_id.clone());
+        DeliveryKey { tenant: self.tenant(), endpoint, event }
     }
 
     /// The tenant that owns it.

@@ -20,7 +20,7 @@ mod status;
 mod target;
 
 pub use attempt::{Attempt, Attempted, Begun, Response, SendProblem};
-pub use delivery::{ENDPOINT_DISABLED, Owed};
+pub use delivery::{DeliveryKey, ENDPOINT_DISABLED, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
 pub use endpoint::{Enablement, Endpoint, EndpointChange, EndpointId, EndpointView, Source};
 pub use envelope::Envelope;

@@ -2,7 +2,9 @@
 
 use quipu_kernel::{EventId, Tenant, Timestamp};
 
-use crate::{attempt::Attempt, endpoint::EndpointId, status::DeliveryStatus, target::TargetUrl};
+use crate::{
+    attempt::Attempt, delivery::DeliveryKey, endpoint::EndpointId, status::DeliveryStatus, target::TargetUrl,
+};
 
 /// An attempt and its consequences for the delivery, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +60,11 @@ impl Reception {
 }
 
 impl Outcome {
+    /// Which delivery it is the outcome of.
+    pub fn key(&self) -> DeliveryKey {
+        DeliveryKey { tenant: self.tenant, endpoint: self.endpoint.clone(), event: self.event_id.clone() }
+    }
+
     /// The bytes of memory that its attempts take, about.
     pub fn bytes(&self) -> usize {
         self.attempts.iter().map(Attempt::bytes).sum()

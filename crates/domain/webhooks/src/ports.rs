@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     attempt::{Attempt, Attempted},
-    delivery::Owed,
+    delivery::{DeliveryKey, Owed},
     endpoint::{Endpoint, EndpointChange, EndpointId, Source},
     error::EndpointError,
     name::EventName,
@@ -209,17 +209,12 @@ pub trait DeliveryQueue: Send + Sync {
     /// commit whose outcome is not known; answers the number of them.
     async fn free_abandoned(&self) -> Result<u64, StoreError>;
 
-    /// The endpoints to which deliveries, due before `before`, are in the hands of this node, at most `limit`. The caller
-    /// knows those that it really has in hand. Others may come from a failover: what this node recorded last is not
-    /// known to the new server.
-    async fn long_in_hand(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError>;
+    /// The deliveries that this node has had in hand since before `before`, at most `limit`. The caller knows those that it
+    /// really has. Others may come from a failover: what this node recorded last is not known to the new server.
+    async fn long_in_hand(&self, before: Timestamp, limit: u32) -> Result<Vec<DeliveryKey>, StoreError>;
 
-    /// Releases the deliveries to these endpoints that [`Self::long_in_hand`] has found; answers the number of them.
-    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError>;
+    /// Releases deliveries that this node is said to have in hand, and does not have.
+    async fn release_lost(&self, deliveries: Vec<DeliveryKey>) -> Result<(), StoreError>;
 
     /// Disables endpoints that at `now` have been without a success for too long, at most `limit`; answers
     /// them. Their pending deliveries fail soon afterwards. Endpoints that somebody has locked, or for which

@@ -13,8 +13,8 @@ use quipu_commit::Record;
 use quipu_kernel::{EventId, StoreError, Tenant, Timestamp};
 use quipu_merchants::Period;
 use quipu_webhooks::{
-    Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointError, EndpointId, Event, EventName,
-    LoggedEvent, NamedTarget, Outcome, Owed, Source,
+    Attempt, DeliveryKey, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointError, EndpointId, Event,
+    EventName, LoggedEvent, NamedTarget, Outcome, Owed, Source,
 };
 
 /// A node, by its number.
@@ -54,11 +54,6 @@ impl Delivery {
     /// When it is due, if it is owed and nobody has it in hand.
     fn waits_for(&self) -> Option<Timestamp> {
         self.due_at.filter(|_| self.node.is_none())
-    }
-
-    /// Whether a node has had it in hand since before `before`.
-    fn is_held_since(&self, node: Node, before: Timestamp) -> bool {
-        self.node == Some(node) && self.due_at.is_some_and(|due_at| due_at < before)
     }
 
     /// Whether it stands so and its event happened then.
@@ -332,25 +327,31 @@ impl Deliveries {
         freed
     }
 
-    /// The endpoints to which this node has deliveries in hand that were due before `before`, at most `limit`.
-    pub(super) fn long_in_hand(
-        &self,
-        node: Node,
-        before: Timestamp,
-        limit: usize,
-    ) -> Vec<(Tenant, EndpointId)> {
-        let holds =
-            |hearer: &&Hearer| hearer.told.values().any(|delivery| delivery.is_held_since(node, before));
-        let found = self.hearers.values().filter(holds).take(limit);
-        found.map(|hearer| (hearer.endpoint.tenant, hearer.endpoint.id.clone())).collect()
+    /// What this node has had in hand since before `before`, at most `limit`.
+    pub(super) fn long_in_hand(&self, node: Node, before: Timestamp, limit: usize) -> Vec<DeliveryKey> {
+        let all = self.hearers.values().flat_map(|hearer| {
+            let (tenant, endpoint) = (hearer.endpoint.tenant, &hearer.endpoint.id);
+            let held = hearer.told.iter().filter(move |(_, delivery)| {
+                delivery.node == Some(node) && delivery.due_at.is_some_and(|due_at| due_at < before)
+            });
+            held.map(move |(event, _)| DeliveryKey {
+                tenant,
+                endpoint: endpoint.clone(),
+                event: event.clone(),
+            })
+        });
+        all.take(limit).collect()
     }
 
-    /// Frees them; answers how many deliveries there were.
-    pub(super) fn release_lost(&mut self, node: Node, endpoints: &[EndpointId], before: Timestamp) -> u64 {
-        let hearers = self.hearers.values_mut().filter(|hearer| endpoints.contains(&hearer.endpoint.id));
-        let all = hearers.flat_map(|hearer| hearer.told.values_mut());
-        let lost = all.filter(|delivery| delivery.is_held_since(node, before));
-        lost.map(|delivery| delivery.node = None).count() as u64
+    /// Frees them, if this node has them in hand.
+    pub(super) fn release_lost(&mut self, node: Node, deliveries: &[DeliveryKey]) {
+        for key in deliveries {
+            let found =
+                self.hearer(key.tenant, &key.endpoint).and_then(|hearer| hearer.told.get_mut(&key.event));
+            if let Some(delivery) = found.filter(|delivery| delivery.node == Some(node)) {
+                delivery.node = None;
+            }
+        }
     }
 
     /// Drops finished deliveries of events that happened more than `keep_for` before `now`, and what is left of

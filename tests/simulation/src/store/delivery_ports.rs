@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{
-    DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId,
-    Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Waiting, Wanted,
+    DeliveryKey, DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError,
+    EndpointId, Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source,
+    Waiting, Wanted,
 };
 
 use super::{MemoryStore, deliveries::Hearer, payments::paged};
@@ -195,18 +196,15 @@ impl DeliveryQueue for MemoryStore {
         Ok(self.deliveries().free_abandoned(self.node))
     }
 
-    async fn long_in_hand(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
+    async fn long_in_hand(&self, before: Timestamp, limit: u32) -> Result<Vec<DeliveryKey>, StoreError> {
         give_way().await;
         Ok(self.deliveries().long_in_hand(self.node, before, limit as usize))
     }
 
-    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
+    async fn release_lost(&self, deliveries: Vec<DeliveryKey>) -> Result<(), StoreError> {
         give_way().await;
-        Ok(self.deliveries().release_lost(self.node, &endpoints, before))
+        self.deliveries().release_lost(self.node, &deliveries);
+        Ok(())
     }
 
     async fn disable_failing(

@@ -140,7 +140,7 @@ impl WorkQueue for MemoryStore {
         self.memory.woken(queue, before).await;
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
+    async fn beat(&self) -> Result<Option<Duration>, StoreError> {
         self.deliveries().beat(self.node);
         self.memory.beat().await
     }

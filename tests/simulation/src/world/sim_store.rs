@@ -239,7 +239,7 @@ impl WorkQueue for SimStore {
         self.shared.memory.woken(queue, before).await;
     }
 
-    async fn beat(&self) -> Read<()> {
+    async fn beat(&self) -> Read<Option<Duration>> {
         self.shared.memory.beat().await
     }
 

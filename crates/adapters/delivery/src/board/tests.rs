@@ -324,7 +324,7 @@ fn a_merchant_whose_outcomes_cannot_be_recorded_waits_and_no_other() {
     assert!(board.next().is_none());
     board.take_in(owed(&other, 0, 0)).expect("room");
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, other.id);
-    board.recorded(MerchantId(1), Amount::one(0));
+    board.recorded(MerchantId(1), Amount::one(0), &[]);
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, stuck.id);
 }
 
@@ -338,7 +338,7 @@ fn outcomes_that_wait_are_bounded_in_bytes_too() {
         board.ended(&going, QUICKLY, 500);
     }
     assert!(board.next().is_none());
-    board.recorded(MerchantId(1), Amount::one(500));
+    board.recorded(MerchantId(1), Amount::one(500), &[]);
     assert!(board.next().is_some());
 }
 

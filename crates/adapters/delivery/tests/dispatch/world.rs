@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use quipu_delivery::{Dispatcher, MOST_AT_ONCE, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
-    Attempted, Begun, Courier, Deliverer, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
-    Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
+    Attempted, Begun, Courier, Deliverer, DeliveryKey, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId,
+    EventName, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -45,12 +45,6 @@ pub(crate) struct Row {
     pub(crate) owed: Owed,
     pub(crate) held: bool,
     pub(crate) status: DeliveryStatus,
-}
-
-impl Row {
-    fn is_held_since(&self, before: Timestamp) -> bool {
-        self.held && self.status == DeliveryStatus::Pending && self.owed.due_at < before
-    }
 }
 
 /// A store as the port describes it.
@@ -192,23 +186,20 @@ impl DeliveryQueue for Queue {
         Ok(due.map(|row| row.owed.due_at).filter(|due| *due > now).min())
     }
 
-    async fn long_in_hand(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
+    async fn long_in_hand(&self, before: Timestamp, limit: u32) -> Result<Vec<DeliveryKey>, StoreError> {
         let rows = self.rows.lock().expect("no panic");
-        let held = rows.values().filter(|row| row.is_held_since(before));
-        let found: BTreeMap<_, _> =
-            held.map(|row| (row.owed.endpoint.id.clone(), row.owed.endpoint.tenant)).collect();
-        Ok(found.into_iter().map(|(id, tenant)| (tenant, id)).take(limit as usize).collect())
+        let held = rows
+            .values()
+            .filter(|row| row.held && row.status == DeliveryStatus::Pending && row.owed.due_at < before);
+        Ok(held.map(|row| row.owed.key()).take(limit as usize).collect())
     }
 
-    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
+    async fn release_lost(&self, deliveries: Vec<DeliveryKey>) -> Result<(), StoreError> {
         let mut rows = self.rows.lock().expect("no panic");
-        let held = rows.values_mut().filter(|row| row.is_held_since(before));
-        let lost = held.filter(|row| endpoints.contains(&row.owed.endpoint.id));
-        Ok(lost.map(|row| row.held = false).count() as u64)
+        for key in deliveries {
+            rows.get_mut(&(key.endpoint, key.event.to_string())).expect("a row").held = false;
+        }
+        Ok(())
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreError> {

@@ -10,7 +10,7 @@ use diesel::{
 };
 use diesel_async::AsyncPgConnection;
 use quipu_kernel::{EventId, Tenant, Timestamp};
-use quipu_webhooks::{Endpoint, Owed, Wanted};
+use quipu_webhooks::{DeliveryKey, Endpoint, Owed, Wanted};
 
 use super::fail_pending::{Whose, fail_pending};
 use crate::{
@@ -209,6 +209,7 @@ impl<'a> Claim<'a> {
             }
         }
         if !beyond.is_empty() {
+            let beyond: Vec<_> = beyond.iter().map(Owed::key).collect();
             give_back_on_server(conn, &beyond, node).await?;
         }
         Ok(())
@@ -253,19 +254,18 @@ pub(super) fn no_such_event(event: &str) -> Fault {
 /// Releases deliveries that `node` has claimed; returns how many they were.
 pub(super) async fn give_back(
     conn: &mut Connection,
-    deliveries: &[Owed],
+    deliveries: &[DeliveryKey],
     node: &str,
 ) -> Result<usize, Fault> {
     match conn {
         Connection::Sqlite(conn) => {
             let mut given = 0;
-            for owed in deliveries {
-                let tenant = owed.tenant();
+            for key in deliveries {
                 let back = GiveBackOne {
-                    merchant: tenant.merchant().0,
-                    environment: tenant.environment().as_str(),
-                    endpoint: owed.endpoint.id.as_str(),
-                    event: owed.event_id.as_str(),
+                    merchant: key.tenant.merchant().0,
+                    environment: key.tenant.environment().as_str(),
+                    endpoint: key.endpoint.as_str(),
+                    event: key.event.as_str(),
                     node,
                 };
                 given += diesel::RunQueryDsl::execute(back, conn)?;
@@ -278,14 +278,14 @@ pub(super) async fn give_back(
 
 async fn give_back_on_server(
     conn: &mut AsyncPgConnection,
-    deliveries: &[Owed],
+    deliveries: &[DeliveryKey],
     node: &str,
 ) -> Result<usize, Fault> {
     let back = GiveBackMany {
-        merchants: deliveries.iter().map(|owed| owed.tenant().merchant().0).collect(),
-        environments: deliveries.iter().map(|owed| owed.tenant().environment().as_str()).collect(),
-        endpoints: deliveries.iter().map(|owed| owed.endpoint.id.as_str()).collect(),
-        events: deliveries.iter().map(|owed| owed.event_id.as_str()).collect(),
+        merchants: deliveries.iter().map(|key| key.tenant.merchant().0).collect(),
+        environments: deliveries.iter().map(|key| key.tenant.environment().as_str()).collect(),
+        endpoints: deliveries.iter().map(|key| key.endpoint.as_str()).collect(),
+        events: deliveries.iter().map(|key| key.event.as_str()).collect(),
         node,
     };
     Ok(diesel_async::RunQueryDsl::execute(back, conn).await?)

@@ -5,7 +5,6 @@ mod endpoints;
 mod fail_pending;
 mod failing;
 mod log;
-mod lost;
 mod prune;
 mod queue;
 mod record;

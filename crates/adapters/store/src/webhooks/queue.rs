@@ -13,14 +13,15 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{StoreError, Tenant, Timestamp};
-use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
+use quipu_kernel::{EventId, StoreError, Timestamp};
+use quipu_webhooks::{
+    DeliveryKey, DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted,
+};
 
 use super::{
     claim::{Claim, give_back},
     endpoints::IfLocked,
     fail_pending::Whose,
-    lost,
 };
 use crate::{
     connection::{Connection, first, load},
@@ -158,11 +159,7 @@ impl DeliveryQueue for Store {
     }
 
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError> {
-        let node = self.inner.hub.node().to_owned();
-        let given = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move { give_back(conn, &deliveries, &node).await })
-        });
-        given.await?;
+        self.give_back_keys(deliveries.iter().map(Owed::key).collect()).await?;
         Ok(())
     }
 
@@ -212,16 +209,38 @@ impl DeliveryQueue for Store {
         Ok(doubtful + freed.await? as u64)
     }
 
-    async fn long_in_hand(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
-        lost::long_in_hand(self, before, limit).await
+    async fn long_in_hand(&self, before: Timestamp, limit: u32) -> Result<Vec<DeliveryKey>, StoreError> {
+        let (node, before) = (self.inner.hub.node().to_owned(), before.millis());
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = deliveries::table
+                    // As in the index of what is in hand.
+                    .filter(deliveries::node.is_not_null())
+                    .filter(deliveries::node.eq(&node))
+                    .filter(deliveries::due_at.lt(before))
+                    .select((
+                        deliveries::merchant_id,
+                        deliveries::environment,
+                        deliveries::endpoint_id,
+                        deliveries::event_id,
+                    ))
+                    .limit(limit.into());
+                let rows = load!(conn, (i64, String, String, String), query)?;
+                let keys = rows.into_iter().map(|(merchant, environment, endpoint, event)| {
+                    let tenant = tenant_of(merchant, &environment)?;
+                    let (endpoint, event) = (EndpointId::restore(endpoint), EventId::restore(event));
+                    Ok(DeliveryKey { tenant, endpoint, event })
+                });
+                keys.collect::<Result<Vec<_>, Fault>>()
+            })
+        });
+        Ok(found.await?)
     }
 
-    async fn release_lost(&self, endpoints: Vec<EndpointId>, before: Timestamp) -> Result<u64, StoreError> {
-        lost::release(self, endpoints, before).await
+    async fn release_lost(&self, deliveries: Vec<DeliveryKey>) -> Result<(), StoreError> {
+        let _turn = self.inner.hub.doubtful_claims().turn.lock().await;
+        self.give_back_keys(deliveries).await?;
+        Ok(())
     }
 
     async fn disable_failing(
@@ -295,6 +314,15 @@ impl DeliveryQueue for Store {
 }
 
 impl Store {
+    /// Releases deliveries that this node has in hand; answers how many it had.
+    async fn give_back_keys(&self, deliveries: Vec<DeliveryKey>) -> Result<usize, Fault> {
+        let node = self.inner.hub.node().to_owned();
+        let given = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move { give_back(conn, &deliveries, &node).await })
+        });
+        given.await
+    }
+
     /// Releases deliveries that this node has claimed in commits whose outcome it did not learn.
     async fn free_doubtful_claims(&self) -> Result<u64, StoreError> {
         // Otherwise a claim is under way. The next round comes soon.
@@ -303,12 +331,7 @@ impl Store {
         let mut freed = 0;
         let mut due = self.inner.hub.doubtful_claims().take_due(now).into_iter();
         while let Some(kept) = due.next() {
-            let (node, owed) = (self.inner.hub.node().to_owned(), kept.taken.told());
-            let given = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { give_back(conn, &owed, &node).await })
-            });
-            let given: Result<usize, Fault> = given.await;
-            match given {
+            match self.give_back_keys(kept.taken.told().iter().map(Owed::key).collect()).await {
                 Ok(given) if given > 0 => freed += given as u64,
                 Ok(_) => self.inner.hub.doubtful_claims().not_found(kept, now),
                 Err(fault) => {

@@ -1,9 +1,11 @@
 //! Heartbeats of nodes, and releasing the work of dead ones. Each is its own transaction, so that a lock on
 //! somebody's work never delays a heartbeat. Also the readiness probe of the lanes.
 
+use std::time::Duration;
+
 use diesel::{
     pg::Pg,
-    sql_types::{Array, BigInt, Text},
+    sql_types::{Array, BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
 
@@ -23,11 +25,15 @@ statement! { Beat on Sqlite {
      ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
 } }
 
-statement! { BeatOnServer on Pg {
-    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
-    ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
-     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
-} }
+statement! {
+    /// How many milliseconds ago the node beat before. The subquery sees the row as it was before the statement.
+    BeatOnServer on Pg => Nullable<BigInt> {
+        "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
+        ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
+         ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at
+         RETURNING beat_at - (SELECT before.beat_at FROM nodes AS before WHERE before.node = nodes.node)"
+    }
+}
 
 statement! { CountOthers on Pg => BigInt {
     "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
@@ -101,21 +107,24 @@ impl Store {
         tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
     }
 
-    /// Writes this node's heartbeat; answers how many other nodes live. An embedded file has one node only.
-    pub(crate) async fn say_alive(&self) -> Result<i64, Fault> {
+    /// Writes this node's heartbeat; answers how long ago the one before was, and how many other nodes live. An embedded
+    /// file has one node only, which nobody takes for dead.
+    pub(crate) async fn say_alive(&self) -> Result<(Option<Duration>, i64), Fault> {
         let node = self.inner.hub.node().to_owned();
         let said = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 match conn {
                     Connection::Sqlite(conn) => {
                         diesel::RunQueryDsl::execute(Beat { node: &node }, conn)?;
-                        Ok(0)
+                        Ok((Some(Duration::ZERO), 0))
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
-                        BeatOnServer { node: &node }.execute(&mut ***conn).await?;
+                        let beat = BeatOnServer { node: &node };
+                        let pause: Option<i64> = beat.get_result(&mut ***conn).await?;
                         let count = CountOthers { node: &node, silence: &SILENCE };
-                        Ok::<_, Fault>(count.get_result(&mut ***conn).await?)
+                        let pause = pause.map(|pause| Duration::from_millis(pause.try_into().unwrap_or(0)));
+                        Ok::<_, Fault>((pause, count.get_result(&mut ***conn).await?))
                     }
                 }
             })

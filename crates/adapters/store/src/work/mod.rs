@@ -205,9 +205,10 @@ impl WorkQueue for Store {
         self.inner.hub.woken(queue, before).await;
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
-        self.inner.hub.count_others(self.say_alive().await?);
-        Ok(())
+    async fn beat(&self) -> Result<Option<Duration>, StoreError> {
+        let (pause, others) = self.say_alive().await?;
+        self.inner.hub.count_others(others);
+        Ok(pause)
     }
 
     async fn release_dead(&self) -> Result<(), StoreError> {

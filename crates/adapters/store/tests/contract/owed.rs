@@ -180,15 +180,19 @@ async fn what_this_node_claimed_and_does_not_have_is_found_and_released(fixture:
     store.add(endpoint.clone(), None).await.expect("added");
     store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
     until(async || handed.0.lock().expect("whole").len() == 1).await;
-    let due = handed.0.lock().expect("whole")[0].due_at;
+    let (due, key) = {
+        let handed = handed.0.lock().expect("whole");
+        (handed[0].due_at, handed[0].key())
+    };
     let (before, later) = (due, due.plus(Duration::from_millis(1)));
     assert_eq!(store.long_in_hand(before, 10).await.expect("read"), []);
     assert_eq!(other.long_in_hand(later, 10).await.expect("read"), [], "another node has it");
-    assert_eq!(other.release_lost(vec![endpoint.id.clone()], later).await.expect("nothing happens"), 0);
-    let found = store.long_in_hand(later, 10).await.expect("read");
-    assert_eq!(found, [(tenant(1), endpoint.id.clone())]);
-    assert_eq!(store.release_lost(vec![endpoint.id.clone()], later).await.expect("released"), 1);
-    assert_eq!(store.waiting(later, None).await.expect("read").endpoints, found);
+    assert_eq!(store.long_in_hand(later, 10).await.expect("read"), std::slice::from_ref(&key));
+    let waiting = async || store.waiting(later, None).await.expect("read").endpoints;
+    other.release_lost(vec![key.clone()]).await.expect("nothing happens");
+    assert_eq!(waiting().await, []);
+    store.release_lost(vec![key]).await.expect("released");
+    assert_eq!(waiting().await, [(tenant(1), endpoint.id)]);
 }
 
 async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fixture) {

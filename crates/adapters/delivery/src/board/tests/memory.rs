@@ -90,7 +90,7 @@ fn the_endpoints_of_a_merchant_share_its_memory() {
         assert_bounded(&board);
         for going in all_that_may_go(&mut board) {
             board.ended(&going, QUICKLY, 0);
-            board.recorded(MerchantId(1), Amount::one(0));
+            board.recorded(MerchantId(1), Amount::one(0), &[]);
             served.insert(going.owed.endpoint.id.clone());
         }
     }
