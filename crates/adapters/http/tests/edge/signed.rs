@@ -58,6 +58,33 @@ async fn a_nonce_that_did_not_verify_is_not_used_up() {
 }
 
 #[actix_web::test]
+async fn a_nonce_is_kept_as_long_as_its_timestamp_is_good() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    // As far ahead as a timestamp may lie.
+    let (timestamp, nonce, (method, path)) = ((NOW + 300).to_string(), "nonce-0001", BALANCE);
+    let signature = sign_request(&secret, &timestamp, nonce, method, path, b"");
+    let request = || {
+        signed(merchant, &secret, nonce, BALANCE, "")
+            .insert_header(("X-Timestamp", timestamp.clone()))
+            .insert_header(("X-Signature", signature.clone()))
+    };
+    assert_eq!(world.send(request()).await.status, 200);
+    let mut passed = 0;
+    for (seconds, code) in [
+        (301, "NONCE_REUSED"),
+        (599, "NONCE_REUSED"),
+        (600, "NONCE_REUSED"),
+        (601, "TIMESTAMP_OUT_OF_WINDOW"),
+    ] {
+        world.clock.advance(seconds - passed);
+        passed = seconds;
+        assert_eq!(world.send(request()).await.code(), (401, code), "after {seconds} s");
+    }
+}
+
+#[actix_web::test]
 async fn each_failure_has_its_own_code() {
     let world = World::new();
     let merchant = world.merchant(ApiVersion::V2).await;
