@@ -141,6 +141,15 @@ fn work(fault: Fault, changes: &mut Changes) {
             }
         }
     }
+    if fault == Fault::AlertedTooEarly {
+        for change in &mut changes.work {
+            if let WorkChange::Put(work) = change
+                && work.queue == Queue::REDIRECTPAY_ALERT
+            {
+                work.due = changes.at;
+            }
+        }
+    }
     changes.work.retain(|change| {
         let (WorkChange::Put(work) | WorkChange::Take(work)) = change else { return true };
         match fault {

@@ -63,6 +63,8 @@ pub enum Fault {
     CallLeftAlone,
     /// A slow payment by redirect alerts nobody.
     AlertForgotten,
+    /// A payment by redirect alerts somebody before it is slow.
+    AlertedTooEarly,
     /// A refund leaves no row.
     RefundRowLost,
     /// A decision leaves no line in the audit log.
@@ -101,7 +103,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::EventLost,
         Self::EventTwice,
         Self::EventForgetsPrevious,
@@ -131,6 +133,7 @@ impl Fault {
         Self::LeaseWithoutEnd,
         Self::CallLeftAlone,
         Self::AlertForgotten,
+        Self::AlertedTooEarly,
         Self::RefundRowLost,
         Self::AuditLineLost,
         Self::CustomerNeverFound,

@@ -136,9 +136,13 @@ fn times(contents: &Contents, payment: &Payment, broken: &mut Broken) {
         broken.push(format!("{} was given up at {at}", payment.id()));
     }
     let slow = ended.is_none_or(|at| at > terms.created_at.plus(Duration::from_hours(8)));
-    let alerted = contents.rows_of::<Alert>().any(|(_, alert)| alert.payment_id == *payment.id());
-    if slow && !alerted {
+    let alerts = contents.rows_of::<Alert>().filter(|(_, alert)| alert.payment_id == *payment.id());
+    let alerted = alerts.map(|(_, alert)| alert.at).min();
+    if slow && alerted.is_none() {
         broken.push(format!("{} was slow, and nobody was alerted", payment.id()));
+    }
+    if let Some(at) = alerted.filter(|at| *at < terms.created_at.plus(Duration::from_hours(6))) {
+        broken.push(format!("{} was made at {}, and alerted at {at}", payment.id(), terms.created_at));
     }
 }
 
