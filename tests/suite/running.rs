@@ -26,7 +26,6 @@ on_both_databases!(
     nobody_has_to_read_what_is_printed,
     a_start_that_cannot_be_is_explained,
     no_folder_is_made_in_vain,
-    a_lost_master_key_is_not_replaced,
 );
 
 async fn production_serves_the_same_data_and_prints_nothing(database: Database) {
@@ -359,11 +358,10 @@ async fn no_folder_is_made_in_vain(database: Database) {
     assert!(told.stderr.contains("there is no master key"), "{told:?}");
 }
 
-async fn a_lost_master_key_is_not_replaced(database: Database) {
-    if database == Database::Postgres {
-        return;
-    }
-    let gateway = Gateway::start(database).await;
+/// A new data folder with an embedded database from elsewhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_master_key_is_not_replaced() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let told = gateway.bash(
         "quipu() { QUIPU__DATABASE_URL=sqlite://$PWD/copy.db ${QUIPU%% *} serve --dev --data elsewhere; }
          $QUIPU backup copy.db >&2 && ! quipu && ! [ -e elsewhere/master.key ]",
