@@ -88,16 +88,20 @@ async fn a_submission_that_a_kill_cut_off_is_made_again_under_the_same_reference
     let id = merchant.create(&draft::withdrawal_ars(400)).await;
     eventually("the provider to hear of it", async || provider.order(&id)).await;
     gateway.kill();
-    provider.settle(&id, "completed");
     gateway.restart().await;
     let merchant = merchant.moved_to(&gateway);
+    eventually("the provider to hear of it again", async || {
+        provider.order(&id).filter(|order| order.times == 2)
+    })
+    .await;
     // Nobody may cancel what may have been sent.
     let cancel = format!("/api/v1/payments/{id}/cancel");
     merchant.api.post_empty(&cancel).await.refused(400, "PAYMENT_ALREADY_PROCESSED");
     let told = provider.event("payment.completed", &id);
     provider.call_back(&gateway.anonymous(), &told).await.data();
     merchant.wait_for(&id, "completed").await;
-    assert_eq!((provider.orders().len(), merchant.balance("ARS").await), (1, (600, 0)));
+    let orders: Vec<_> = provider.orders().iter().map(|order| order.times).collect();
+    assert_eq!((orders, merchant.balance("ARS").await), (vec![2], (600, 0)));
     gateway.check();
 }
 
