@@ -10,6 +10,7 @@ use serde_json::json;
 on_both_databases!(
     a_reference_in_use_is_refused,
     failed_expired_and_cancelled_free_the_reference,
+    what_completes_late_does_not_take_its_reference_back,
     merchants_and_environments_do_not_share_references,
 );
 
@@ -72,6 +73,35 @@ async fn failed_expired_and_cancelled_free_the_reference(database: Database) {
     merchant.api.create(&named(draft::deposit_mxn(100))).await.refused(409, "DUPLICATE_MERCHANT_REFERENCE");
     let path = format!("/api/v1/payments?merchant_reference={}", reference.as_str().expect("a string"));
     assert_eq!(merchant.api.get(&path).await.ok()["total"], 5);
+}
+
+async fn what_completes_late_does_not_take_its_reference_back(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let reference = json!(draft::reference());
+    let named = |instruction| {
+        with(steered(draft::deposit_mxn(100), instruction), "/merchant_reference", reference.clone())
+    };
+    let decide = async |id: &str, verb: &str| {
+        let path = format!("/operator/v1/payments/{id}/{verb}");
+        gateway.operator().post(&path, &json!({ "reason": "as the bank says" })).await.data()
+    };
+    let first = merchant.create(&named("expire")).await;
+    merchant.wait_for(&first, "expired").await;
+    let second = merchant.create(&named("stay")).await;
+    let late = decide(&first, "complete").await;
+    assert_eq!((&late["status"], &late["late"]), (&json!("completed"), &json!(true)));
+    let completed = merchant.api.payment(&first).await;
+    assert_eq!(completed["merchant_reference"], reference);
+
+    let refusal = merchant.api.create(&named("stay")).await.refused(409, "DUPLICATE_MERCHANT_REFERENCE");
+    assert_eq!(refusal["transaction_id"], second);
+    assert_eq!(decide(&second, "fail").await["status"], "failed");
+    let third = merchant.create(&named("stay")).await;
+    let refusal = merchant.api.create(&named("stay")).await.refused(409, "DUPLICATE_MERCHANT_REFERENCE");
+    assert_eq!(refusal["transaction_id"], third);
+    assert_eq!(merchant.api.payment(&first).await, completed);
+    gateway.check();
 }
 
 async fn merchants_and_environments_do_not_share_references(database: Database) {
