@@ -22,6 +22,9 @@ const ADDED: i64 = 7;
 /// commit in question.
 const OTHERS: usize = 200;
 
+/// How often a machine may take too long to promote before its outcome is learnt.
+const TRIES: usize = 3;
+
 #[test]
 fn what_the_standby_has_is_told_as_done_and_done_once() {
     run(Standby::Follows);
@@ -43,11 +46,13 @@ fn run(standby: Standby) {
     let effort = std::env::var("QUIPU_EFFORT").map_or(1, |text| text.parse().expect("a number"));
     let local = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for _ in 0..effort {
-        local.block_on(fail_over(standby));
+        let is_known = (0..TRIES).any(|_| local.block_on(fail_over(standby)));
+        assert!(is_known, "the outcome was never learnt in {TRIES} tries");
     }
 }
 
-async fn fail_over(standby: Standby) {
+/// Whether the caller was told what has happened, rather than that nobody knows.
+async fn fail_over(standby: Standby) -> bool {
     let folder = folder_of_servers();
     let primary = Server::at(folder.path().join("servers/primary"));
     primary.script("make", &[&primary.port.to_string()]);
@@ -84,16 +89,20 @@ async fn fail_over(standby: Standby) {
     let told = asking.await.expect("no panic");
     let truth = Store::open(StoreSettings::new(other.url()), handle()).await.expect("the store opens");
     let found = truth.balance(tenant(1), MXN).await.expect("read").available.get();
+    let report = truth.check().await.expect("checked");
+    assert!(report.is_clean(), "{:?}", report.breaches);
+    // What the standby has can be asked for, and what it never had can be made again.
+    assert!(standby == Standby::IsBehind || found == FUNDS + ADDED, "{found} and {told:?}");
     match told {
         Ok(_) => assert_eq!(found, FUNDS + ADDED, "it was acknowledged"),
         // Only a machine that takes seconds to promote ends here, and then the caller asks again.
         Err(CommitError::Store(StoreError::OutcomeUnknown(_))) => {
             println!("the standby took over too late for the outcome to be learnt");
             assert!([FUNDS, FUNDS + ADDED].contains(&found), "{found}");
+            return false;
         }
         Err(CommitError::Store(error)) => assert_eq!(found, FUNDS, "nothing happened: {error}"),
         Err(CommitError::Refused(refusal)) => panic!("{refusal:?}"),
     }
-    let report = truth.check().await.expect("checked");
-    assert!(report.is_clean(), "{:?}", report.breaches);
+    true
 }
