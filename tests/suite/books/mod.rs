@@ -32,21 +32,29 @@ async fn every_kind_of_tampering_is_named(database: Database) {
         let copy = original.copy().await;
         copy.execute(what).ok();
         let checked = copy.check(&gateway);
-        assert_eq!(checked.status, Some(1), "{what}: {}{}", checked.stdout, checked.stderr);
-        let report: Value = serde_json::from_str(&checked.stdout).expect("a report is JSON");
-        report["breaches"].as_array().expect("a list").clone()
+        let report: Value = serde_json::from_str(&checked.stdout).unwrap_or_default();
+        let found = report["breaches"].as_array().filter(|_| checked.status == Some(1)).cloned();
+        found.ok_or_else(|| format!("{:?} {}{}", checked.status, checked.stdout, checked.stderr))
     };
     // What is named once the triggers are gone is no proof that anything else was noticed.
     let free = unguarded(database);
-    let of_freeing = breaches(free).await;
+    let of_freeing = breaches(free).await.expect("the triggers are missed");
     let freed = TAMPERED.iter().map(|(what, invariant)| (format!("{free}; {what}"), invariant, &of_freeing));
     let none = Vec::new();
     let own = tampered_in(database).iter().map(|(what, invariant)| ((*what).to_owned(), invariant, &none));
+    let mut missed = Vec::new();
     for (what, invariant, known) in freed.chain(own) {
-        let found = breaches(&what).await;
-        let mut new = found.iter().filter(|breach| !known.contains(breach));
-        assert!(new.any(|breach| breach["invariant"] == *invariant), "{what}: {found:#?}");
+        match breaches(&what).await {
+            Ok(found) => {
+                let mut new = found.iter().filter(|breach| !known.contains(breach));
+                if !new.any(|breach| breach["invariant"] == *invariant) {
+                    missed.push(format!("{what}: {found:#?}"));
+                }
+            }
+            Err(said) => missed.push(format!("{what}: {said}")),
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 /// Payments in most of their states, with an adjustment, a refund, a ticket and a webhook, and the work and

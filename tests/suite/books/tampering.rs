@@ -2,8 +2,11 @@
 
 use quipu_tests::Database;
 
+/// A withdrawal whose amount and fee cannot be added.
+const BEYOND_ADDITION: &str = "UPDATE payments SET amount = 9223372036854775807, fee = 1 WHERE type = 'withdrawal' AND status = 'pending'";
+
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-pub(super) const TAMPERED: [(&str, &str); 90] = [
+pub(super) const TAMPERED: [(&str, &str); 99] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -113,6 +116,21 @@ pub(super) const TAMPERED: [(&str, &str); 90] = [
     ("DELETE FROM payment_pages", "rows_belong_together"),
     ("DROP TABLE seals", "schema_as_migrated"),
     (
+        "UPDATE entries SET amount = 9223372036854775807 WHERE reason = 'deposit_completed' AND account = 'available'",
+        "numbers_in_range",
+    ),
+    ("UPDATE refunds SET amount = 9223372036854775807", "numbers_in_range"),
+    (BEYOND_ADDITION, "numbers_in_range"),
+    ("UPDATE payments SET fee = -1 WHERE status = 'processing'", "numbers_in_range"),
+    ("UPDATE payments SET expires_at = 9223372036854775807 WHERE status = 'processing'", "numbers_in_range"),
+    ("UPDATE payments SET created_at = 9223372036854775807 WHERE status = 'processing'", "numbers_in_range"),
+    ("UPDATE work SET due_at = 9223372036854775807 WHERE queue = 'settlement'", "numbers_in_range"),
+    (
+        "UPDATE audit_log SET after = replace(after, '100000', '999999999999999999') WHERE action = 'balance.adjust'",
+        "numbers_in_range",
+    ),
+    ("UPDATE events SET status_version = 2147483647 WHERE status = 'cancelled'", "status_versions_gapless"),
+    (
         "INSERT INTO entries SELECT merchant_id, environment, 'zz', 1, currency, 'available', 100, 'withdrawal_completed', id,
             created_at FROM payments WHERE status = 'cancelled';
         INSERT INTO entries SELECT merchant_id, environment, 'zz', 2, currency, 'adjustments', -100, 'withdrawal_completed', id,
@@ -130,7 +148,8 @@ pub(super) const TAMPERED: [(&str, &str); 90] = [
     ),
 ];
 
-const TAMPERED_IN_SQLITE: [(&str, &str); 8] = [
+const TAMPERED_IN_SQLITE: [(&str, &str); 9] = [
+    (BEYOND_ADDITION, "numbers_in_range"),
     ("DELETE FROM merchants", "rows_belong_together"),
     ("UPDATE merchants SET id = id + 1", "rows_belong_together"),
     ("DROP TRIGGER entries_are_never_updated", "schema_as_migrated"),
@@ -143,7 +162,8 @@ const TAMPERED_IN_SQLITE: [(&str, &str); 8] = [
         "file_integrity",
     ),
 ];
-const TAMPERED_IN_POSTGRES: [(&str, &str); 13] = [
+const TAMPERED_IN_POSTGRES: [(&str, &str); 14] = [
+    (BEYOND_ADDITION, "numbers_in_range"),
     ("UPDATE payment_classes SET class = replace(class, 'completed/', 'failed/')", "classes_equal_payments"),
     ("DELETE FROM payment_classes WHERE class LIKE 'cancelled/%'", "classes_equal_payments"),
     ("ALTER TABLE payments DISABLE TRIGGER payments_are_classed", "schema_as_migrated"),

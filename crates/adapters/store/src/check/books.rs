@@ -61,7 +61,7 @@ pub(super) const STEPS: &str = "
             || ' follows version ' || CAST(COALESCE(version_before, 0) AS TEXT) || ' '
             || COALESCE(status_before, 'nothing') AS detail
     FROM steps
-    WHERE status_version <> COALESCE(version_before, 0) + 1 OR previous_status IS DISTINCT FROM status_before
+    WHERE status_version <> COALESCE(CAST(version_before AS BIGINT), 0) + 1 OR previous_status IS DISTINCT FROM status_before
     LIMIT 100";
 
 /// The last step in the history of a payment has the payment's status and version.
