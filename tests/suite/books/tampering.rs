@@ -6,7 +6,7 @@ use quipu_tests::Database;
 const BEYOND_ADDITION: &str = "UPDATE payments SET amount = 9223372036854775807, fee = 1 WHERE type = 'withdrawal' AND status = 'pending'";
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-pub(super) const TAMPERED: [(&str, &str); 99] = [
+pub(super) const TAMPERED: [(&str, &str); 106] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -87,6 +87,19 @@ pub(super) const TAMPERED: [(&str, &str); 99] = [
     ("UPDATE chains SET rows = rows - 1 WHERE rows > 1", "entries_as_sealed"),
     ("DELETE FROM seals; DELETE FROM chains", "entries_as_sealed"),
     ("DELETE FROM seals WHERE book = 'audit_log'; DELETE FROM chains WHERE book = 'audit_log'", "entries_as_sealed"),
+    ("DELETE FROM sealing", "entries_as_sealed"),
+    ("UPDATE sealing SET sealed_until = 9000000000000", "entries_as_sealed"),
+    ("UPDATE sealing SET lease_until = 9000000000000", "entries_as_sealed"),
+    ("UPDATE chains SET upto_id = 'zzzz' WHERE book = 'entries'", "entries_as_sealed"),
+    ("UPDATE chains SET upto_at = 9000000000000 WHERE book = 'audit_log'", "audit_log_as_sealed"),
+    ("UPDATE chains SET upto_at = upto_at - 1 WHERE book = 'audit_log'", "audit_log_as_sealed"),
+    (
+        "UPDATE seals SET upto_id = 'zzzz' WHERE book = 'entries'
+            AND rows = (SELECT MAX(rows) FROM chains WHERE book = 'entries');
+        UPDATE chains SET upto_id = 'zzzz' WHERE book = 'entries'
+            AND rows = (SELECT MAX(rows) FROM chains WHERE book = 'entries')",
+        "entries_as_sealed",
+    ),
     ("UPDATE counters SET count = 7 WHERE name = 'tickets'", "counters_equal_rows"),
     ("DELETE FROM counters WHERE name = 'deliveries'", "counters_equal_rows"),
     ("UPDATE events SET payload = replace(payload, '\"fee\":0', '\"fee\":1')", "events_equal_payments"),

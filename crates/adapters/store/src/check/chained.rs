@@ -1,14 +1,16 @@
 //! Checks that entries and lines of the audit log are still those that were sealed.
 //!
 //! A chain is read once from its beginning, its rows and its seals in parallel, a part of each at a time. An
-//! error between two seals is reported there, and the rows after it are checked by themselves.
+//! error between two seals is reported there, and the rows after it are checked by themselves. The sealer goes on
+//! behind the place in the head, so a place that is not that of the last sealed row would keep it from ever sealing
+//! again, and so would a time far ahead in the table `sealing`.
 
 use std::collections::{HashSet, VecDeque};
 
-use diesel::{ExpressionMethods as _, QueryDsl as _};
+use diesel::{ExpressionMethods as _, QueryDsl as _, sql_query};
 use quipu_ledger::{Book, Breach, Chain, ChainHash, ChainedRow};
 
-use super::LISTED;
+use super::{CountRow, LISTED, dialect};
 use crate::{
     chain::{
         behind,
@@ -23,11 +25,29 @@ use crate::{
 /// The most rows, and the most seals, in memory.
 const CHUNK: usize = 2_000;
 
+/// A day in milliseconds: more than any clock that sealed can have been ahead.
+const DAY: i64 = 86_400_000;
+
 /// A head that a chain had when it was sealed.
+#[derive(Clone, PartialEq, Eq)]
 struct Seal {
     rows: i64,
     hash: String,
     upto: Place,
+}
+
+/// The columns of a seal or a head.
+type SealRow = (i64, String, i64, String);
+
+impl Seal {
+    /// The head of a chain before its first row.
+    fn beginning() -> Self {
+        Self { rows: 0, hash: ChainHash::BEGINNING.to_string(), upto: Place::default() }
+    }
+
+    fn read((rows, hash, at, id): SealRow) -> Self {
+        Self { rows, hash, upto: Place { at, id } }
+    }
 }
 
 /// Reads the rows of a chain one after the other.
@@ -40,7 +60,11 @@ struct Walk {
 
 impl Walk {
     /// The next row, if its place is not after `upto`.
-    async fn next(&mut self, conn: &mut Connection, upto: &Place) -> Result<Option<ChainedRow>, Fault> {
+    async fn next(
+        &mut self,
+        conn: &mut Connection,
+        upto: &Place,
+    ) -> Result<Option<(Place, ChainedRow)>, Fault> {
         if self.read.is_empty() && !self.is_over {
             let end = Place { at: i64::MAX, id: "\u{10ffff}".to_owned() };
             self.read = rows::read(conn, self.chain, &self.from, &end, CHUNK).await?.into();
@@ -50,7 +74,7 @@ impl Walk {
             }
         }
         let is_here = self.read.front().is_some_and(|(place, _)| place <= upto);
-        Ok(if is_here { self.read.pop_front().map(|(_, row)| row) } else { None })
+        Ok(if is_here { self.read.pop_front() } else { None })
     }
 }
 
@@ -70,31 +94,54 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
         }
         breaches.extend(of_book.into_iter().take(LISTED));
     }
-    breaches.extend(missed(conn).await?);
+    breaches.extend(of_sealing(conn).await?);
     Ok(breaches)
 }
 
-/// Chains of which everything is gone, including their seals.
-async fn missed(conn: &mut Connection) -> Result<Option<Breach>, Fault> {
-    let sealed = first!(conn, i64, sealing::table.select(sealing::sealed_rows))?.unwrap_or(0);
-    let found: i64 = load!(conn, i64, chains::table.select(chains::rows))?.into_iter().sum();
-    Ok((found < sealed).then(|| Breach {
-        invariant: "entries_as_sealed",
-        subject: "all chains".to_owned(),
-        detail: format!("{sealed} rows were sealed, and the chains have {found}"),
-    }))
+/// What is wrong with the table `sealing`: chains of which everything is gone, including their seals, or a sealer
+/// that never goes on.
+async fn of_sealing(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
+    let row = sealing::table.select((sealing::sealed_rows, sealing::sealed_until, sealing::lease_until));
+    let found = load!(conn, i64, chains::table.select(chains::rows))?;
+    let found = found.into_iter().fold(0, i64::saturating_add);
+    let mut wrong = Vec::new();
+    match first!(conn, (i64, i64, i64), row)? {
+        None => {
+            wrong.push("the row of the table `sealing` is gone, so nothing is sealed any more".to_owned());
+        }
+        Some((rows, until, lease)) => {
+            if found < rows {
+                wrong.push(format!("{rows} rows were sealed, and the chains have {found}"));
+            }
+            let soon = now(conn).await? + DAY;
+            if until > soon || lease > soon {
+                wrong.push(format!("nothing is sealed before {} in Unix milliseconds", until.max(lease)));
+            }
+        }
+    }
+    let named = |detail| Breach { invariant: "entries_as_sealed", subject: "all chains".to_owned(), detail };
+    Ok(wrong.into_iter().map(named).collect())
+}
+
+/// The time of the database, in milliseconds since 1970.
+async fn now(conn: &mut Connection) -> Result<i64, Fault> {
+    let statement = dialect(conn, "SELECT NOW() AS count");
+    Ok(first!(conn, CountRow, sql_query(statement))?.map_or(0, |row| row.count))
 }
 
 /// Every chain that has a seal or a head, with its head.
-async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Option<(i64, String)>)>, Fault> {
+async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Option<Seal>)>, Fault> {
     let heads = chains::table
         .filter(chains::book.eq(book.as_str()))
         .order((chains::merchant_id, chains::environment))
-        .select((chains::merchant_id, chains::environment, chains::rows, chains::hash));
+        .select((
+            (chains::merchant_id, chains::environment),
+            (chains::rows, chains::hash, chains::upto_at, chains::upto_id),
+        ));
     let (mut all, mut known) = (Vec::new(), HashSet::new());
-    for (merchant, environment, rows, hash) in load!(conn, (i64, String, i64, String), heads)? {
-        known.insert((merchant, environment.clone()));
-        all.push((behind::chain(book, merchant, &environment)?, Some((rows, hash))));
+    for ((merchant, environment), head) in load!(conn, ((i64, String), SealRow), heads)? {
+        all.push((behind::chain(book, merchant, &environment)?, Some(Seal::read(head))));
+        known.insert((merchant, environment));
     }
     let sealed = seals::table
         .filter(seals::book.eq(book.as_str()))
@@ -109,51 +156,57 @@ async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Opti
     Ok(all)
 }
 
-async fn verify(
-    conn: &mut Connection,
-    chain: Chain,
-    head: Option<(i64, String)>,
-) -> Result<Vec<String>, Fault> {
+async fn verify(conn: &mut Connection, chain: Chain, head: Option<Seal>) -> Result<Vec<String>, Fault> {
     let mut walk = Walk {
         chain,
         read: VecDeque::new(),
         from: Place { at: i64::MIN, id: String::new() },
         is_over: false,
     };
-    let (mut wrong, mut last) = (Vec::new(), (0, ChainHash::BEGINNING.to_string()));
+    let (mut wrong, mut last) = (Vec::new(), Seal::beginning());
     loop {
-        let stretch = seals_behind(conn, chain, last.0).await?;
+        let stretch = seals_behind(conn, chain, last.rows).await?;
         if stretch.is_empty() {
             break;
         }
         for seal in stretch {
-            let (mut found, mut hash) = (0, last.1.parse::<ChainHash>().ok());
-            while let Some(row) = walk.next(conn, &seal.upto).await? {
-                (found, hash) = (found + 1, hash.map(|hash| hash.followed_by(&row)));
+            let mut found = Found { rows: 0, hash: last.hash.parse().ok(), upto: last.upto.clone() };
+            while let Some((place, row)) = walk.next(conn, &seal.upto).await? {
+                found.rows += 1;
+                found.hash = found.hash.map(|hash| hash.followed_by(&row));
+                found.upto = place;
             }
-            wrong.extend(judged(&last, &seal, found, hash));
-            last = (seal.rows, seal.hash);
+            wrong.extend(judged(&last, &seal, &found));
+            last = seal;
         }
     }
     if head.as_ref().is_none_or(|head| *head != last) {
-        let told = head.map_or_else(|| "none".to_owned(), |(rows, _)| format!("one of {rows} rows"));
+        let told = head.map_or_else(|| "none".to_owned(), |head| format!("one of {} rows", head.rows));
         wrong.push(format!(
-            "the last seal is over {} rows, and the head is {told} or of another hash",
-            last.0
+            "the last seal is over {} rows, and the head is {told} or of another hash or place",
+            last.rows
         ));
     }
     Ok(wrong)
 }
 
+/// The rows between two seals: how many, the hash behind them, and the place of the last.
+struct Found {
+    rows: i64,
+    hash: Option<ChainHash>,
+    upto: Place,
+}
+
 /// The breach between two seals, if there is one.
-fn judged(last: &(i64, String), seal: &Seal, found: i64, hash: Option<ChainHash>) -> Option<String> {
-    let (first, expected) = (last.0 + 1, seal.rows - last.0);
-    let what = match found.cmp(&expected) {
-        std::cmp::Ordering::Less => format!("{} were removed", expected - found),
-        std::cmp::Ordering::Greater => format!("{} were slipped in", found - expected),
-        std::cmp::Ordering::Equal if hash.is_none_or(|hash| hash.to_string() != seal.hash) => {
+fn judged(last: &Seal, seal: &Seal, found: &Found) -> Option<String> {
+    let (first, expected) = (last.rows + 1, seal.rows - last.rows);
+    let what = match found.rows.cmp(&expected) {
+        std::cmp::Ordering::Less => format!("{} were removed", expected - found.rows),
+        std::cmp::Ordering::Greater => format!("{} were slipped in", found.rows - expected),
+        std::cmp::Ordering::Equal if found.hash.is_none_or(|hash| hash.to_string() != seal.hash) => {
             "some were changed, or stand in another order".to_owned()
         }
+        std::cmp::Ordering::Equal if found.upto != seal.upto => "the last has another place".to_owned(),
         std::cmp::Ordering::Equal => return None,
     };
     Some(format!("rows {first} to {} are not what was sealed: {what}", seal.rows))
@@ -168,7 +221,5 @@ async fn seals_behind(conn: &mut Connection, chain: Chain, rows: i64) -> Result<
         .order(seals::rows)
         .limit(i64::try_from(CHUNK).unwrap_or(i64::MAX))
         .select((seals::rows, seals::hash, seals::upto_at, seals::upto_id));
-    let rows = load!(conn, (i64, String, i64, String), query)?;
-    let seal = |(rows, hash, at, id)| Seal { rows, hash, upto: Place { at, id } };
-    Ok(rows.into_iter().map(seal).collect())
+    Ok(load!(conn, SealRow, query)?.into_iter().map(Seal::read).collect())
 }
