@@ -76,7 +76,8 @@ async fn history(database: Database) -> Gateway {
     merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
     let refunded = merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
     decide(&refunded, "complete", json!({})).await;
-    decide(&refunded, "refunds", json!({ "amount": 300, "reason": "half of it" })).await;
+    decide(&refunded, "refunds", json!({ "amount": 300, "reason": "a part of it" })).await;
+    decide(&refunded, "refunds", json!({ "amount": 200, "reason": "another part" })).await;
     let completed = merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
     decide(&completed, "complete", json!({})).await;
     merchant.create(&draft::withdrawal_ars(1_000)).await;

@@ -6,7 +6,7 @@ use quipu_tests::Database;
 const BEYOND_ADDITION: &str = "UPDATE payments SET amount = 9223372036854775807, fee = 1 WHERE type = 'withdrawal' AND status = 'pending'";
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-pub(super) const TAMPERED: [(&str, &str); 106] = [
+pub(super) const TAMPERED: [(&str, &str); 117] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -127,6 +127,25 @@ pub(super) const TAMPERED: [(&str, &str); 106] = [
     ("DELETE FROM webhook_endpoints", "rows_belong_together"),
     ("UPDATE deliveries SET endpoint_id = 'nobody'", "rows_belong_together"),
     ("DELETE FROM payment_pages", "rows_belong_together"),
+    ("UPDATE refunds SET amount = 250", "entries_equal_payments"),
+    ("UPDATE refunds SET amount = 500 - amount", "events_equal_payments"),
+    (
+        "UPDATE events SET payload = replace(payload, '\"refunded_amount\":0', '\"refunded_amount\":1')
+            WHERE status_version = 1 AND payment_id = (SELECT MIN(payment_id) FROM refunds)",
+        "events_equal_payments",
+    ),
+    ("UPDATE payments SET late = NOT late, holds_reference = NOT holds_reference WHERE status = 'completed'", "events_equal_payments"),
+    ("UPDATE payments SET late = NOT late, holds_reference = NOT holds_reference WHERE status = 'processing'", "events_equal_payments"),
+    ("UPDATE payments SET completed_at = NULL WHERE status = 'completed'", "events_equal_payments"),
+    ("UPDATE payments SET completed_at = completed_at - 86400000 WHERE status = 'partial_refund'", "events_equal_payments"),
+    ("UPDATE payments SET completed_at = created_at WHERE status = 'cancelled'", "events_equal_payments"),
+    ("UPDATE payments SET received_amount = amount WHERE status = 'processing'", "events_equal_payments"),
+    ("UPDATE payments SET received_amount = amount + 1 WHERE type = 'withdrawal' AND status = 'completed'", "events_equal_payments"),
+    (
+        "INSERT INTO events SELECT merchant_id, environment, 'evt_0', NULL, type, NULL, NULL, NULL, replace(payload, id, 'evt_0'),
+            created_at FROM events WHERE type = 'payment.cancelled'",
+        "events_equal_payments",
+    ),
     ("DROP TABLE seals", "schema_as_migrated"),
     (
         "UPDATE entries SET amount = 9223372036854775807 WHERE reason = 'deposit_completed' AND account = 'available'",

@@ -193,6 +193,21 @@ pub(super) const ENTRIES: &str = "
         OR COALESCE(moved.returned_available, 0) <> amount * returned
     LIMIT 100";
 
+/// The refunds of a payment have the amounts that its entries moved.
+pub(super) const REFUNDS: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || payment_id AS subject,
+        'has ' || CAST(SUM(repaid) AS TEXT) || ' refunds of ' || CAST(amount AS TEXT) || ', and entries for '
+            || CAST(SUM(moved) AS TEXT) AS detail
+    FROM (
+        SELECT merchant_id, environment, payment_id, amount, 0 AS repaid, 1 AS moved FROM entries
+        WHERE reason = 'refund' AND account = 'clearing' AND payment_id IS NOT NULL
+        UNION ALL
+        SELECT merchant_id, environment, payment_id, amount, 1, 0 FROM refunds
+    ) AS one
+    GROUP BY merchant_id, environment, payment_id, amount
+    HAVING SUM(repaid) <> SUM(moved)
+    LIMIT 100";
+
 /// Every entry is on an account that its reason moves, and names a payment that exists, or none if it is a correction
 /// of the operator. So what the other checks sum up by reason and account is all that there is.
 pub(super) const OWNERS: &str = "

@@ -30,6 +30,57 @@ pub(super) const EVENT_BYTES: &str = "
                 || CAST(event.status_version AS TEXT) || ',') = 0)
     LIMIT 100";
 
+/// An event about a payment names it.
+pub(super) const EVENT_OF_NOTHING: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' event ' || id AS subject,
+        type || ' is about no payment' AS detail
+    FROM events WHERE payment_id IS NULL AND (type LIKE 'payment.%' OR type LIKE 'payout.%')
+    LIMIT 100";
+
+/// A payment completed when its history says so, and late if it had ended before. Only a deposit that completed has
+/// another amount than the agreed one.
+pub(super) const COMPLETIONS: &str = "
+    SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
+        CASE WHEN payment.late THEN 'completed late, at ' ELSE 'completed at ' END
+            || COALESCE(CAST(payment.completed_at AS TEXT), 'no time') || ' with '
+            || COALESCE(CAST(payment.received_amount AS TEXT), 'the agreed amount') || '; its history has it completed at '
+            || COALESCE(CAST(step.created_at AS TEXT) || ' from ' || step.previous_status, 'no time') AS detail
+    FROM payments AS payment LEFT JOIN events AS step ON step.merchant_id = payment.merchant_id
+        AND step.environment = payment.environment AND step.payment_id = payment.id
+        AND step.type = 'payment.completed'
+    WHERE payment.completed_at IS DISTINCT FROM step.created_at
+        OR payment.late <> COALESCE(step.previous_status IN ('expired', 'cancelled'), FALSE)
+        OR payment.received_amount IS NOT NULL
+            AND (step.id IS NULL OR payment.type NOT IN ('deposit', 'deposit_pp'))
+    LIMIT 100";
+
+/// Each event about a refund tells of a sum that has grown by a refund of that time.
+pub(super) const EVENTS_OF_REFUNDS: &str = "
+    WITH totals AS (
+        SELECT merchant_id, environment, payment_id, created_at, status_version, REFUNDED_OF(payload) AS total
+        FROM events WHERE type = 'payment.refunded'
+    ), told AS (
+        SELECT totals.merchant_id, totals.environment, totals.payment_id, totals.created_at,
+            total - COALESCE(LAG(total) OVER history, 0) AS amount
+        FROM totals JOIN payments AS payment ON payment.merchant_id = totals.merchant_id
+            AND payment.environment = totals.environment AND payment.id = totals.payment_id
+        WHERE payment.type IN ('deposit', 'deposit_pp')
+        WINDOW history AS (
+            PARTITION BY totals.merchant_id, totals.environment, totals.payment_id ORDER BY totals.status_version
+        )
+    )
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || payment_id AS subject,
+        'has ' || CAST(SUM(repaid) AS TEXT) || ' refunds of ' || COALESCE(CAST(amount AS TEXT), 'no amount') || ' at '
+            || CAST(created_at AS TEXT) || '; its events tell of ' || CAST(SUM(told) AS TEXT) AS detail
+    FROM (
+        SELECT merchant_id, environment, payment_id, created_at, amount, 0 AS repaid, 1 AS told FROM told
+        UNION ALL
+        SELECT merchant_id, environment, payment_id, created_at, amount, 1, 0 FROM refunds
+    ) AS one
+    GROUP BY merchant_id, environment, payment_id, created_at, amount
+    HAVING SUM(repaid) <> SUM(told)
+    LIMIT 100";
+
 /// An event has the terms of its payment, which never change.
 pub(super) const EVENT_TERMS: &str = "
     SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,

@@ -57,10 +57,19 @@ const INVARIANTS: [(&str, &[&str]); 14] = [
     ("status_versions_gapless", &[books::STEPS, books::ENDS, crossed::REVISIONS]),
     ("frozen_equals_open_withdrawals", &[books::FROZEN]),
     ("totals_equal_payments", &[books::TOTALS]),
-    ("entries_equal_payments", &[books::ENTRIES, books::OWNERS]),
+    ("entries_equal_payments", &[books::ENTRIES, books::OWNERS, books::REFUNDS]),
     ("counters_equal_rows", &[books::COUNTERS, counted::TICKETS, counted::DELIVERIES]),
     ("references_follow_status", &[crossed::REFERENCES]),
-    ("events_equal_payments", &[crossed::EVENT_BYTES, crossed::EVENT_TERMS]),
+    (
+        "events_equal_payments",
+        &[
+            crossed::EVENT_BYTES,
+            crossed::EVENT_TERMS,
+            crossed::EVENT_OF_NOTHING,
+            crossed::COMPLETIONS,
+            crossed::EVENTS_OF_REFUNDS,
+        ],
+    ),
     ("open_payments_are_due", &[crossed::OPEN_IS_DUE, crossed::DUE_IS_OPEN, crossed::DUE_IN_TIME]),
     ("deliveries_are_due", &[crossed::DELIVERIES_IN_TIME]),
     ("adjustments_are_audited", &[crossed::ADJUSTMENTS]),
@@ -138,6 +147,11 @@ fn dialect(conn: &Connection, statement: &str) -> String {
                 "AMOUNT_OF(after)",
                 "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",
             ),
+            (
+                "REFUNDED_OF(payload)",
+                "CASE WHEN json_valid(payload)
+                    THEN CAST(json_extract(payload, '$.data.payment.refunded_amount') AS INTEGER) END",
+            ),
         ],
         Connection::Postgres(_) => &[
             ("instr(", "strpos("),
@@ -147,6 +161,10 @@ fn dialect(conn: &Connection, statement: &str) -> String {
                 "to_char(to_timestamp(created_at / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
             ),
             ("AMOUNT_OF(after)", "CAST(substring(after from '\"amount\":(-?[0-9]{1,18})') AS BIGINT)"),
+            (
+                "REFUNDED_OF(payload)",
+                "CAST(substring(payload from '\"refunded_amount\":([0-9]{1,18})') AS BIGINT)",
+            ),
         ],
     };
     words.iter().fold(statement.to_owned(), |statement, (word, here)| statement.replace(word, here))

@@ -158,6 +158,7 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
     state.version += 1;
     state.revision += 1;
     state.updated_at = at;
+    state.completed_at = state.completed_at.or((status == Status::Completed).then_some(at));
     let fee = state.fee;
     let moved = Payment::restore(terms.clone(), state);
     let mut changes = Changes::new(terms.tenant, at);

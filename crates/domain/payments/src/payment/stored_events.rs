@@ -103,7 +103,13 @@ fn told(payment: &Payment, event: &StoredEvent) -> Result<Status, String> {
     if let Some(member) = difference(expected, found, &free) {
         return Err(not_so(&format!("customer_data.{member}")));
     }
-    status("status").ok_or_else(|| not_so("status"))
+    let told = status("status").ok_or_else(|| not_so("status"))?;
+    // How much was refunded at a time of refunds is compared with those.
+    let is_repaid = matches!(told, Status::PartialRefund | Status::Refunded);
+    if !is_repaid && data["payment"]["refunded_amount"] != 0 {
+        return Err(not_so("refunded_amount"));
+    }
+    Ok(told)
 }
 
 /// The first member in which the two differ, other than those of `free`.

@@ -89,6 +89,14 @@ fn changed_terms_amounts_and_customer_data_are_told() {
 }
 
 #[test]
+fn a_refund_before_any_was_made_is_told() {
+    for (payment, mut told) in [refunded_deposit(), returned_withdrawal()] {
+        told[0].payload = told[0].payload.replace("\"refunded_amount\":0", "\"refunded_amount\":1");
+        assert_eq!(contradictions(&payment, &told).len(), 1);
+    }
+}
+
+#[test]
 fn an_event_that_is_missing_or_twice_or_of_another_time_is_told() {
     let (payment, told) = returned_withdrawal();
     for at in 0..told.len() {
