@@ -6,7 +6,7 @@ use quipu_tests::Database;
 const BEYOND_ADDITION: &str = "UPDATE payments SET amount = 9223372036854775807, fee = 1 WHERE type = 'withdrawal' AND status = 'pending'";
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-pub(super) const TAMPERED: [(&str, &str); 117] = [
+pub(super) const TAMPERED: [(&str, &str); 121] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -145,6 +145,27 @@ pub(super) const TAMPERED: [(&str, &str); 117] = [
         "INSERT INTO events SELECT merchant_id, environment, 'evt_0', NULL, type, NULL, NULL, NULL, replace(payload, id, 'evt_0'),
             created_at FROM events WHERE type = 'payment.cancelled'",
         "events_equal_payments",
+    ),
+    (
+        "INSERT INTO callbacks SELECT 'acme 1', 'hrd_1', merchant_id, environment, 'acme', '1', 'completed', id, id, amount,
+            currency, NULL, NULL, NULL, 'parked', created_at FROM payments WHERE status = 'cancelled'",
+        "receipts_equal_callbacks",
+    ),
+    (
+        "INSERT INTO callbacks SELECT 'acme 1', 'hrd_1', merchant_id, environment, 'acme', '1', 'completed', id, id, amount,
+            currency, NULL, NULL, NULL, 'parked', created_at FROM payments WHERE status = 'cancelled';
+        INSERT INTO receipts SELECT merchant_id, environment, 'rcp_1', id, 'acme', '1', 'completed', id, amount + 1, currency,
+            'amount_mismatch', created_at, NULL, NULL, 1 FROM payments WHERE status = 'cancelled'",
+        "receipts_equal_callbacks",
+    ),
+    (
+        "INSERT INTO bank_exports SELECT merchant_id, environment, 'exp_0', currency, method, late, created_at
+            FROM payments WHERE status = 'cancelled'",
+        "rows_belong_together",
+    ),
+    (
+        "INSERT INTO bank_export_payments SELECT merchant_id, environment, id, 'exp_0' FROM payments WHERE status = 'cancelled'",
+        "rows_belong_together",
     ),
     ("DROP TABLE seals", "schema_as_migrated"),
     (

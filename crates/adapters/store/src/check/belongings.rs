@@ -52,3 +52,28 @@ pub(super) const OF_MERCHANTS: &str = "
     ) AS line LEFT JOIN merchants AS merchant ON merchant.id = line.merchant_id
     WHERE merchant.id IS NULL
     LIMIT 100";
+
+/// The files for the bank contain as many withdrawals as the audit log tells of, each of the file's currency and method.
+pub(super) const OF_BANK_FILES: &str = "
+    SELECT subject, detail FROM (
+        SELECT subject, 'contains ' || CAST(SUM(kept) AS TEXT) || ' withdrawals; the audit log tells of '
+            || CAST(SUM(told) AS TEXT) || ' in ' || CAST(SUM(lines) AS TEXT) || ' files' AS detail
+        FROM (
+            SELECT 'bank_export/' || id AS subject, 1 AS files, 0 AS lines, 0 AS kept, 0 AS told FROM bank_exports
+            UNION ALL
+            SELECT 'bank_export/' || export_id, 0, 0, 1, 0 FROM bank_export_payments
+            UNION ALL
+            SELECT subject, 0, 1, 0, (length(after) - length(replace(after, 'pay_', ''))) / 4
+            FROM audit_log WHERE action = 'bank.export'
+        ) AS one
+        GROUP BY subject HAVING SUM(files) <> SUM(lines) OR SUM(kept) <> SUM(told)
+        UNION ALL
+        SELECT 'bank_export/' || line.export_id, 'contains ' || line.payment_id || ', which it cannot'
+        FROM bank_export_payments AS line LEFT JOIN bank_exports AS file ON file.merchant_id = line.merchant_id
+            AND file.environment = line.environment AND file.id = line.export_id
+        LEFT JOIN payments AS payment ON payment.merchant_id = line.merchant_id
+            AND payment.environment = line.environment AND payment.id = line.payment_id
+        WHERE file.id IS NULL OR payment.id IS NULL OR payment.type NOT IN ('withdrawal', 'withdrawal_pp')
+            OR payment.currency <> file.currency OR payment.method <> file.method
+    ) AS wrong
+    LIMIT 100";

@@ -81,6 +81,23 @@ pub(super) const EVENTS_OF_REFUNDS: &str = "
     HAVING SUM(repaid) <> SUM(told)
     LIMIT 100";
 
+/// A receipt tells of an event of a rail that was parked, and every such event has one.
+pub(super) const RECEIPTS: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' event ' || name AS subject,
+        CASE WHEN SUM(parked) = 0 THEN 'was not parked as its receipt says' ELSE 'has no receipt that says the same' END
+            AS detail
+    FROM (
+        SELECT merchant_id, environment, name, payment_id, type, rail_reference, amount, currency, 0 AS receipts,
+            1 AS parked
+        FROM callbacks WHERE outcome = 'parked'
+        UNION ALL
+        SELECT merchant_id, environment, rail || ' ' || event_id, payment_id, type, rail_reference, amount, currency, 1, 0
+        FROM receipts
+    ) AS one
+    GROUP BY merchant_id, environment, name, payment_id, type, rail_reference, amount, currency
+    HAVING SUM(receipts) <> SUM(parked)
+    LIMIT 100";
+
 /// An event has the terms of its payment, which never change.
 pub(super) const EVENT_TERMS: &str = "
     SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,

@@ -50,7 +50,7 @@ struct CountRow {
 }
 
 /// Each invariant by its name, with the statements that find its breaches.
-const INVARIANTS: [(&str, &[&str]); 14] = [
+const INVARIANTS: [(&str, &[&str]); 15] = [
     (IN_RANGE, &[ranges::NUMBERS]),
     ("balance_equals_entries", &[books::BALANCES]),
     ("transaction_sums_to_zero", &[books::TRANSACTIONS]),
@@ -73,7 +73,8 @@ const INVARIANTS: [(&str, &[&str]); 14] = [
     ("open_payments_are_due", &[crossed::OPEN_IS_DUE, crossed::DUE_IS_OPEN, crossed::DUE_IN_TIME]),
     ("deliveries_are_due", &[crossed::DELIVERIES_IN_TIME]),
     ("adjustments_are_audited", &[crossed::ADJUSTMENTS]),
-    ("rows_belong_together", &[belongings::OF_PAYMENTS, belongings::OF_MERCHANTS]),
+    ("receipts_equal_callbacks", &[crossed::RECEIPTS]),
+    ("rows_belong_together", &[belongings::OF_PAYMENTS, belongings::OF_MERCHANTS, belongings::OF_BANK_FILES]),
 ];
 
 /// The invariants that exist on a server only.
