@@ -6,24 +6,14 @@ use quipu_kernel::{EventId, Tenant, Timestamp};
 
 use crate::{
     attempt::{Attempt, Attempted},
-    endpoint::{Enablement, Endpoint, EndpointId},
+    delivery_key::DeliveryKey,
+    endpoint::{Enablement, Endpoint},
     outcome::{Outcome, Reception},
     schedule::{RetryPolicy, Spread},
 };
 
 /// Why a delivery failed before its attempts were used up.
 pub const ENDPOINT_DISABLED: &str = "endpoint disabled";
-
-/// Which delivery it is: of one event to one endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DeliveryKey {
-    /// The tenant that owns it.
-    pub tenant: Tenant,
-    /// The endpoint that it goes to.
-    pub endpoint: EndpointId,
-    /// The event.
-    pub event: EventId,
-}
 
 /// A delivery that a node has in hand and is about to attempt.
 #[derive(Debug, Clone)]

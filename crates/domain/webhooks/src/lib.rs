@@ -2,6 +2,7 @@
 
 mod attempt;
 mod delivery;
+mod delivery_key;
 mod draft;
 mod endpoint;
 mod envelope;
@@ -20,7 +21,8 @@ mod status;
 mod target;
 
 pub use attempt::{Attempt, Attempted, Begun, Response, SendProblem};
-pub use delivery::{DeliveryKey, ENDPOINT_DISABLED, Owed};
+pub use delivery::{ENDPOINT_DISABLED, Owed};
+pub use delivery_key::DeliveryKey;
 pub use draft::{EndpointDraft, EndpointPatch};
 pub use endpoint::{Enablement, Endpoint, EndpointChange, EndpointId, EndpointView, Source};
 pub use envelope::Envelope;

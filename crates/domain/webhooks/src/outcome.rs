@@ -3,7 +3,8 @@
 use quipu_kernel::{EventId, Tenant, Timestamp};
 
 use crate::{
-    attempt::Attempt, delivery::DeliveryKey, endpoint::EndpointId, status::DeliveryStatus, target::TargetUrl,
+    attempt::Attempt, delivery_key::DeliveryKey, endpoint::EndpointId, status::DeliveryStatus,
+    target::TargetUrl,
 };
 
 /// An attempt and its consequences for the delivery, to be recorded.

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::{
     attempt::{Attempt, Attempted},
-    delivery::{DeliveryKey, Owed},
+    delivery::Owed,
+    delivery_key::DeliveryKey,
     endpoint::{Endpoint, EndpointChange, EndpointId, Source},
     error::EndpointError,
     name::EventName,

@@ -91,7 +91,7 @@ impl Crowd {
 
     /// Returns a place for a new connection. Once three quarters of the places are taken, an address that holds more than an
     /// eighth of them gets no more, and the connection of its own that has been idle for longest gives way. Once
-    /// they are [scarce](Inner::is_scarce), the idlest of all gives way to somebody else. A proxy's connection has no
+    /// they are scarce, the idlest of all gives way to somebody else. A proxy's connection has no
     /// address, since the proxy speaks for many clients.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
         self.admit_at(self.0.now(), address)

@@ -37,7 +37,7 @@ pub struct ViewerLimits {
 }
 
 impl ViewerLimits {
-    /// All connections but [`OF_OTHERS`] may be viewers', and at least half in any case. The viewers of one page have
+    /// All connections but 2,048 may be viewers', and at least half in any case. The viewers of one page have
     /// half of these. A browser without a stream polls.
     pub fn among(connections: usize) -> Self {
         let in_all = connections - (connections / 2).min(OF_OTHERS);
