@@ -1,8 +1,7 @@
 //! The reference store: everything in memory, judged by the same [`judge`] as every other store.
 //!
-//! It stores values as they are, does no I/O and never waits, so that use cases can be tested and whole
-//! histories simulated with a clock and randomness that come in as values. It forgets everything when it is
-//! dropped.
+//! It stores values as they are, does no I/O and never waits, so that use cases can be tested and whole histories simulated
+//! with a clock and randomness that come in as values. It forgets everything when it is dropped.
 
 use std::{
     any::Any,
