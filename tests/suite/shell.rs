@@ -284,6 +284,9 @@ async fn migrating_twice_changes_nothing(database: Database) {
 
 async fn who_migrates_a_new_database_at_once_shares_the_migrations(database: Database) {
     let empty = Gateway::start(database).await.elsewhere().await;
+    let refused = empty.run(&["migrate", "--existing"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("restore a backup"), "{}", refused.stderr);
     let migrate = || printed(&empty, &["migrate"])["applied"].as_array().expect("a list").clone();
     let applied = std::thread::scope(|scope| {
         let all: Vec<_> = (0..4).map(|_| scope.spawn(migrate)).collect();
@@ -292,6 +295,7 @@ async fn who_migrates_a_new_database_at_once_shares_the_migrations(database: Dat
     assert!(!applied.is_empty() && migrate().is_empty());
     let once: std::collections::BTreeSet<_> = applied.iter().map(ToString::to_string).collect();
     assert_eq!(once.len(), applied.len(), "{applied:?}");
+    assert_eq!(printed(&empty, &["migrate", "--existing"])["applied"], json!([]));
     empty.check();
 }
 
