@@ -5,9 +5,8 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, StatusCode, header};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{Client, connect::dns::GaiResolver},
     rt::TokioExecutor,
 };
 use quipu_kernel::{Clock, Timestamp};
@@ -16,7 +15,7 @@ use quipu_signing::WebhookSecret;
 
 use super::{
     breaker::{Breaker, Passage, Turned},
-    connect::InTime,
+    connect::{Connector, connector},
     places::{CallPermit, Line, Places},
 };
 
@@ -74,7 +73,7 @@ pub(super) enum NoReply {
 
 /// Calls one provider.
 pub(super) struct ProviderClient {
-    http: Client<InTime<HttpsConnector<HttpConnector>>, Full<Bytes>>,
+    http: Client<Connector<GaiResolver>, Full<Bytes>>,
     rail: String,
     base_url: String,
     secret: WebhookSecret,
@@ -85,19 +84,11 @@ pub(super) struct ProviderClient {
 
 impl ProviderClient {
     pub(super) fn new(rail: &str, base_url: &str, secret: WebhookSecret, clock: Arc<dyn Clock>) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        let provider = rustls::crypto::ring::default_provider();
-        let tls = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)
-            .unwrap_or_else(|error| unreachable!("ring speaks TLS 1.2 and 1.3: {error}"));
-        let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
         Self {
             // This client itself counts and sends the repeats.
             http: Client::builder(TokioExecutor::new())
                 .retry_canceled_requests(false)
-                .build(InTime(connector)),
+                .build(connector(GaiResolver::new())),
             rail: rail.to_owned(),
             base_url: base_url.trim_end_matches('/').to_owned(),
             secret,
