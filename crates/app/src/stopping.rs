@@ -8,11 +8,24 @@ use tokio::time::{Instant, sleep};
 
 use crate::stop_signal::StopSignal;
 
-/// How long a connection may take to be accepted, and then to come to its thread.
+/// How long the last packet of a handshake may be under way: a round trip, also around the world.
+const CONNECTED: Duration = Duration::from_millis(250);
+/// How long an accepted connection may take to come to its thread.
 const HANDED_OVER: Duration = Duration::from_millis(50);
 
-/// The filter of a socket that drops every packet (classic BPF: return 0 bytes of it).
-const DROP: SockFilter = SockFilter::new(0x06, 0, 0, 0);
+/// A filter of a listening socket that drops whatever begins a connection, and lets the packets pass that end a handshake
+/// under way. It is a program of classic BPF over the TCP header (RFC 9293, section 3.1).
+const NOBODY_NEW: [SockFilter; 5] = [
+    // The flags, in byte 13; of these ACK and SYN.
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x54, 0, 0, ACK | SYN),
+    // If it is SYN alone, keep 0 bytes of the packet; otherwise all.
+    SockFilter::new(0x15, 0, 1, SYN),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
+const SYN: u32 = 0x02;
+const ACK: u32 = 0x10;
 
 /// Serves until the server fails or the stop is given, and then lets the calls in progress end. Returns whether some of
 /// them were cut off, because they were not over after `patience`.
@@ -32,11 +45,11 @@ pub(crate) async fn serve_until(
             let stopping = async {
                 // The system lets nobody else connect, so that whoever comes now tries again and finds the next process,
                 // or is refused when the listener is closed. Otherwise they would be connected, and reset then.
-                if let Err(error) = SockRef::from(&listener).attach_filter(&[DROP]) {
+                if let Err(error) = SockRef::from(&listener).attach_filter(&NOBODY_NEW) {
                     tracing::debug!(%error, "connections that come while the others end will be reset");
                 }
-                // Those who are connected are still accepted.
-                sleep(HANDED_OVER).await;
+                // Those who are connected, or take themselves to be, are still accepted.
+                sleep(CONNECTED).await;
                 // What is accepted and has not come to its thread would be dropped.
                 handle.pause().await;
                 sleep(HANDED_OVER).await;
