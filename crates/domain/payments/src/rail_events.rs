@@ -32,7 +32,7 @@ use crate::{
         status::{Status, Trigger},
     },
     ports::CrossTenantReads,
-    rail::event::RailEvent,
+    rail::event::{RailEvent, RailEventKind},
 };
 
 /// Why an event was not processed.
@@ -265,7 +265,8 @@ impl ProcessRailEvent {
                 changes.saves.push(receipt.into_save());
                 (changes, RailEventOutcome::Parked(reason))
             }
-            Effect::Known(payment) if source == Source::Callback => {
+            // A failure names an attempt that brought no money.
+            Effect::Known(payment) if source == Source::Callback && event.kind != RailEventKind::Failed => {
                 let mut changes = Changes::new(payment.terms().tenant, at);
                 put_named(&mut changes, payment, event.provider_reference.clone());
                 (changes, RailEventOutcome::Known)

@@ -95,6 +95,19 @@ fn the_first_callback_names_a_payment_that_staff_completed_and_another_name_is_o
 }
 
 #[test]
+fn a_failure_that_changes_nothing_names_nothing() {
+    let world = World::new();
+    let payment = world.created(&deposit());
+    world.moved(payment.id(), Trigger::Expire);
+    let hear = hearing(&world);
+    let heard = |event: &RailEvent| ready(hear.run(&payment.terms().rail, event)).expect("heard");
+    let failed =
+        RailEvent { id: "evt-0".to_owned(), kind: RailEventKind::Failed, ..completed(&payment, "A-1") };
+    assert_eq!(heard(&failed), RailEventOutcome::Known);
+    assert_eq!(world.store.payment(payment.id()).state().provider_reference, None);
+}
+
+#[test]
 fn a_callback_may_name_a_deposit() {
     let world = World::new();
     let payment = world.created(&deposit());
