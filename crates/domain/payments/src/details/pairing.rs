@@ -1,7 +1,7 @@
 //! Which method goes with which currency and type, independently of a merchant's routes.
 
 use quipu_kernel::{Currency, Environment, Fields, Problems};
-use quipu_merchants::{Method, RouteKey, Unpaired, unpaired};
+use quipu_merchants::{Direction, Method, RouteKey, Unpaired, unpaired};
 
 use crate::details::kind::PaymentType;
 
@@ -27,12 +27,13 @@ impl RequestedPairing {
     pub(crate) fn judge(self, problems: &mut Problems) {
         let Some(method) = self.method else { return };
         let direction = self.kind.map(PaymentType::direction);
-        for found in unpaired(method, self.currency, direction, self.partner) {
+        // That a deposit has no destination is said of `payout`.
+        let partner = self.partner && direction != Some(Direction::Deposit);
+        for found in unpaired(method, self.currency, direction, partner) {
             match found {
                 Unpaired::PartnerMethod => {
                     problems.add("method", "must be bank_transfer for a partner destination");
                 }
-                // That a deposit has no destination is said of `payout`.
                 Unpaired::PartnerDirection => {}
                 Unpaired::DepositOnly => {
                     problems.add("type", "must be deposit or deposit_pp for method redirectpay");
