@@ -133,12 +133,12 @@ impl Search {
             }
             missing
         };
-        let (lost, missing): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|key| self.missing.contains(key));
-        self.missing = missing.into_iter().collect();
-        if !lost.is_empty() {
-            let deliveries = lost.len();
-            queue.release_lost(lost).await?;
+        let lost: Vec<_> = missing.iter().filter(|key| self.missing.contains(*key)).cloned().collect();
+        // What cannot be released now is lost at the next search too.
+        self.missing = missing;
+        for portion in lost.chunks(AT_ONCE as usize) {
+            queue.release_lost(portion.to_vec()).await?;
+            let deliveries = portion.len();
             tracing::warn!(
                 deliveries,
                 "deliveries were released that this node had claimed and did not have"

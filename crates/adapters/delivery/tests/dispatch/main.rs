@@ -166,8 +166,9 @@ async fn what_is_claimed_and_not_here_is_released_and_sent() {
     tokio::time::sleep(Duration::from_mins(1)).await;
     assert_eq!(world.queue.count(DeliveryStatus::Delivered), 0, "it may be on its way here");
     world.until("delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
-    // The queue refuses outcomes of deliveries that were released while they were attempted.
+    // The queue refuses outcomes of deliveries that were released while they were attempted, which ends the dispatcher.
     tokio::time::sleep(Duration::from_mins(10)).await;
+    assert!(!world.running.is_finished());
 }
 
 #[tokio::test(start_paused = true)]
