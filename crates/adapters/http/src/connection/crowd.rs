@@ -153,7 +153,7 @@ impl Inner {
         open.places.len() >= self.at_most / 4 * 3
     }
 
-    /// Whether a quarter of the places are free, or [`FREE`] where that is more. Streams, which do not give way, may
+    /// Whether no more than a quarter of the places are free, or [`FREE`] where that is less. Streams, which do not give way, may
     /// take more than three quarters of very many places; the idle connections of others are not closed for them.
     fn is_scarce(&self, open: &Open) -> bool {
         open.places.len() >= self.at_most - (self.at_most / 4).min(FREE)

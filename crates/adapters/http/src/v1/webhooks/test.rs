@@ -22,12 +22,13 @@ struct Tested {
 }
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
-    endpoint_of(&call, &caller).await?;
+    let endpoint = endpoint_of(&call, &caller).await?;
     let name = event_type(&call).await?;
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant()).into();
-    let turn = call.state.test_events.turn(caller.tenant().merchant()).await.ok_or(ApiError::Overloaded)?;
+    let turn = call.state.test_events.turn(caller.tenant().merchant(), &endpoint.id).await;
+    let turn = turn.ok_or(ApiError::Overloaded)?;
     // The body and the turn may have been waited for, and the endpoint may be another one by now, or gone.
     let endpoint = endpoint_of(&call, &caller).await?;
     // In a task of its own, so that the attempt goes on when the client disconnects.
