@@ -2,11 +2,13 @@
 
 use std::{
     collections::HashSet,
+    error::Error,
+    io,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use redis::aio::MultiplexedConnection;
+use redis::{RedisError, aio::MultiplexedConnection};
 
 /// How long a node waits in all for other nodes that are there but do not report.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
@@ -25,8 +27,8 @@ pub(crate) struct Link {
     is_owed: bool,
     /// Whether Redis does not answer.
     is_away: bool,
-    /// Whether the last line in the log says that the node applies its share.
-    is_said_apart: bool,
+    /// The failures of which the log has said, since limits were shared last, that the node applies its share.
+    said_apart: HashSet<String>,
 }
 
 /// A connection, and what this node knows about the memory behind it.
@@ -60,11 +62,21 @@ pub(crate) struct Announced {
 pub(crate) enum Failure {
     #[error("no answer in time")]
     Timeout(#[from] tokio::time::error::Elapsed),
-    // The category is enough; the whole text of an error may quote an address or a command.
-    #[error("{}", .0.category())]
-    Redis(#[from] redis::RedisError),
+    #[error("{}", cause_of(.0))]
+    Redis(#[from] RedisError),
     #[error("its memory is lost")]
     Forgotten,
+}
+
+/// The category of an error with the server's code (`NOAUTH`) or the system's word. The whole text may quote an address or a
+/// command.
+fn cause_of(error: &RedisError) -> String {
+    let of_system = || {
+        let cause = error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
+        Some(cause.downcast_ref::<io::Error>()?.kind().to_string())
+    };
+    let detail = error.code().map(str::to_owned).or_else(of_system);
+    detail.map_or_else(|| error.category().to_owned(), |detail| format!("{} ({detail})", error.category()))
 }
 
 /// How a request is judged.
@@ -139,7 +151,7 @@ impl Link {
             self.others.clear();
         } else if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
             joined.is_complete = true;
-            self.is_said_apart = false;
+            self.said_apart.clear();
             tracing::info!("Redis knows what every node allowed; rate limits are shared");
         }
         self.is_owed &= !(announced.have_told || joined.is_complete);
@@ -167,10 +179,10 @@ impl Link {
         self.say_apart(failure);
     }
 
-    /// Says that the node applies its share, unless the log says so already: a Redis that answers at times
-    /// may be joined and lost again and again.
+    /// Says that the node applies its share, once for each cause: a Redis that answers at times may be joined and lost again
+    /// and again.
     fn say_apart(&mut self, failure: &Failure) {
-        if std::mem::replace(&mut self.is_said_apart, true) {
+        if !self.said_apart.insert(failure.to_string()) {
             return;
         }
         if self.memory.is_some() {
@@ -183,7 +195,7 @@ impl Link {
     fn owe(&mut self) {
         if !self.is_owed && !self.others.is_empty() {
             self.is_owed = true;
-            self.is_said_apart = false;
+            self.said_apart.clear();
             tracing::warn!(
                 "Redis has lost its memory; calls are refused until the other nodes have reported their counts"
             );
@@ -229,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_says_once_that_shares_apply_and_again_after_something_else() {
+    fn the_log_says_once_for_each_cause_that_shares_apply_and_again_after_something_else() {
         let lines = Lines::default();
         let (mut link, said) = (Link::default(), || lines.0.load(Ordering::Relaxed));
         tracing::subscriber::with_default(lines.clone(), || {
@@ -237,12 +249,18 @@ mod tests {
                 link.miss(&Failure::Forgotten);
                 assert_eq!(said(), 1);
             }
+            let refused = RedisError::from(io::Error::from(io::ErrorKind::ConnectionRefused));
+            let refused = Failure::Redis(refused);
+            assert_eq!(refused.to_string(), "I/O error (connection refused)");
+            link.miss(&refused);
+            link.miss(&Failure::Forgotten);
+            assert_eq!(said(), 2);
             link.others.insert("another".to_owned());
             link.owe();
-            assert_eq!(said(), 2);
+            assert_eq!(said(), 3);
             for _ in 0..3 {
                 link.miss(&Failure::Forgotten);
-                assert_eq!(said(), 3);
+                assert_eq!(said(), 4);
             }
         });
     }
