@@ -35,8 +35,9 @@ impl fmt::Display for FileTrouble {
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
             Self::IndexGone => "the index of the write-ahead log (-shm) is gone; restart",
             Self::LogOfAnother => {
-                "the write-ahead log beside the database (its name with -wal) was left by another database: move it away with \
-                 the -shm, or put the former database back; if both were copied here together, remove the file with -run"
+                "the write-ahead log beside the database (its name with -wal) was left by another database, says the file with \
+                 -run: if the database and the log came here together, remove that file; if another database belongs here, \
+                 put it back; otherwise move the log away with the -shm, and keep it: it may hold the last payments of its own"
             }
             Self::Hidden(kind) => return write!(f, "the database file cannot be looked at: {kind}"),
         };

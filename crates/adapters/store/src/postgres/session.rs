@@ -13,7 +13,10 @@ use diesel::{
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
-use tokio_postgres::{Config, config::TargetSessionAttrs};
+use tokio_postgres::{
+    Config,
+    config::{Host, TargetSessionAttrs},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{error::Fault, postgres::tls::Transport};
@@ -148,12 +151,26 @@ pub(crate) struct Address {
 impl Address {
     /// A new connection, which nobody drives yet.
     pub(crate) async fn connect(&self) -> Result<AsyncPgConnection, Fault> {
-        let unconnected = |error: &dyn Error| Fault::Unconnected(whole(error));
+        let unconnected =
+            |error: &dyn Error| Fault::Unconnected(format!("{}: {}", servers(&self.config), whole(error)));
         let (client, connection) =
             self.transport.connect(&self.config).await.map_err(|error| unconnected(&error))?;
         let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
         conn.map_err(|error| unconnected(&error))
     }
+}
+
+/// The hosts and ports that an address names.
+fn servers(config: &Config) -> String {
+    let ports = config.get_ports();
+    let named = config.get_hosts().iter().enumerate().map(|(number, host)| {
+        let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(name) => format!("{name}:{port}"),
+            Host::Unix(folder) => format!("{}, port {port}", folder.display()),
+        }
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// The text of an error with its causes, which say for instance what is wrong with a certificate.

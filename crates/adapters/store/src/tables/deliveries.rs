@@ -45,8 +45,8 @@ pub(crate) fn attempts_of(stored: Option<String>) -> Result<Vec<Attempt>, Fault>
 /// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of
 /// them are `delivered` or `failed` now.
 ///
-/// Whoever writes several counters of an endpoint writes them in this order, so that two transactions cannot block each
-/// other: `delivered`, `failed`, `all`. A batch records outcomes before it makes deliveries.
+/// Two transactions do not block each other, since each writes the counters `delivered` and `failed` of all its endpoints, in
+/// the order of merchants and endpoints, before any counter `all`: a batch records outcomes before it makes deliveries.
 pub(crate) const COUNTER: &str = "deliveries";
 
 /// A new delivery.

@@ -119,6 +119,7 @@ async fn drop_of(
 ) -> Result<i64, Fault> {
     let bound = EventId::lower_bound(before);
     let mut dropped = 0_i64;
+    let mut uncounted = Vec::new();
     for (merchant, environment, id, removed) in found {
         let left = limit - dropped;
         if left <= 0 {
@@ -166,9 +167,10 @@ async fn drop_of(
         };
         dropped += i64::try_from(gone.len()).unwrap_or(i64::MAX);
         if !removed {
-            uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id.clone()) }, &gone).await?;
+            uncounted.push((Whose { tenant, endpoint: EndpointId::restore(id.clone()) }, gone));
         }
     }
+    uncount(conn, uncounted).await?;
     Ok(dropped)
 }
 
@@ -185,10 +187,19 @@ async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &st
     Ok(())
 }
 
-async fn uncount(conn: &mut Connection, whose: &Whose, dropped: &[i32]) -> Result<(), Fault> {
-    let delivered = dropped.iter().filter(|status| **status == 1).count();
+/// Takes the deliveries that were dropped, given by their status, off the counters of their endpoints.
+async fn uncount(conn: &mut Connection, mut dropped: Vec<(Whose, Vec<i32>)>) -> Result<(), Fault> {
+    dropped.sort_by(|(one, _), (other, _)| {
+        (one.tenant, one.endpoint.as_str()).cmp(&(other.tenant, other.endpoint.as_str()))
+    });
     let by = |count: usize| -i64::try_from(count).unwrap_or(0);
-    count(conn, whose, DeliveryStatus::Delivered, by(delivered)).await?;
-    count(conn, whose, DeliveryStatus::Failed, by(dropped.len() - delivered)).await?;
-    count_all(conn, whose, by(dropped.len())).await
+    for (whose, statuses) in &dropped {
+        let delivered = statuses.iter().filter(|status| **status == 1).count();
+        count(conn, whose, DeliveryStatus::Delivered, by(delivered)).await?;
+        count(conn, whose, DeliveryStatus::Failed, by(statuses.len() - delivered)).await?;
+    }
+    for (whose, statuses) in &dropped {
+        count_all(conn, whose, by(statuses.len())).await?;
+    }
+    Ok(())
 }
