@@ -48,8 +48,8 @@ fn kept(settings: &Settings, folder: &DataFolder, start: Start) -> Result<Secret
             folder.file(FILE).display()
         );
     }
-    if let Some(database) =
-        settings.embedded_database().filter(|it| quipu_store::has_secrets(it).unwrap_or(false))
+    if let Some(database) = settings.embedded_database().filter(|it| it.exists())
+        && quipu_store::has_secrets(database)?
     {
         bail!(
             "{} is missing, and {} holds secrets that are sealed with a master key: put the file back, set master_key, \

@@ -9,6 +9,8 @@ use crate::stop_signal::StopSignal;
 
 /// The time between two heartbeats. A node that misses several of them is taken for dead.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The time after a heartbeat that failed. Whoever starts as the database comes back waits only a little longer.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The worker that writes heartbeats. It must outlast the others: while a node finishes what it has in hand, the
 /// others would do the same work a second time if they took this node for dead.
@@ -29,11 +31,17 @@ impl Beat {
     async fn beat(&self) {
         let mut pulse = Pulse::starting(Instant::now());
         loop {
-            match self.queue.beat().await {
-                Ok(pause) => self.release_dead(&mut pulse, pause).await,
-                Err(error) => tracing::warn!(%error, "the heartbeat of this node could not be written"),
-            }
-            tokio::time::sleep(PAUSE).await;
+            let pause = match self.queue.beat().await {
+                Ok(since) => {
+                    self.release_dead(&mut pulse, since).await;
+                    PAUSE
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the heartbeat of this node could not be written");
+                    AGAIN
+                }
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 
