@@ -115,6 +115,7 @@ mod tests {
         assert_eq!(take(4, 30..31).await.len(), 1);
         drop((first, others));
         assert_eq!(take(4, 30..39).await.len(), 3);
+        assert_eq!(take(4, 30..31).await.len(), 1);
         assert!(test_events.merchants.known().len() <= 1, "nobody is remembered for ever");
         assert!(test_events.endpoints.known().len() <= 1, "nobody is remembered for ever");
     }
