@@ -39,8 +39,8 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, wanted: Wanted)
     let adjustment = Adjustment::parse(id, &body).map_err(session::explained)?;
     session::existing(foundation, id).await?;
     let tenant = adjustment.tenant();
-    let words = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]).to_string();
-    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Adjust(id), &key, &words)?;
+    let asked = json!(["merchant adjust", tenant.to_string(), currency, amount, reason]);
+    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Adjust(id), &key, &asked)?;
     let mut answer = keyed.run(async || Ok(make(foundation, &adjustment, &keyed).await?)).await?;
     // The adjustment is made, whether or not its balance can be read.
     if let Ok(balance) = foundation.store.balance(tenant, currency).await {

@@ -30,14 +30,14 @@ pub(super) struct KeyedDecision<'a> {
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// The decision under `key`. `asked` describes it in words that are the same for a repeat. A generated key is
-    /// told at once: whoever interrupts the command needs it to repeat it.
+    /// The decision under `key`. `asked` is an array of everything that was asked for, the same for a repeat. A
+    /// generated key is told at once: whoever interrupts the command needs it to repeat it.
     pub(super) fn of(
         foundation: &'a Foundation,
         tenant: Tenant,
         call: StaffCall<'_>,
         key: &Key,
-        asked: &str,
+        asked: &Value,
     ) -> Result<Self> {
         let made_up = || -> Result<IdempotencyKey> {
             let key: IdempotencyKey = format!("shell-{}", base62(&*foundation.entropy, 22)).parse()?;
@@ -48,8 +48,8 @@ impl<'a> KeyedDecision<'a> {
         let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let action = StaffAction { entropy, at, actor: Actor::shell() };
-        let request =
-            StaffRequest { tenant, call, key: &key, request_hash: sha256_hex(asked.as_bytes()), at };
+        let request_hash = sha256_hex(asked.to_string().as_bytes());
+        let request = StaffRequest { tenant, call, key: &key, request_hash, at };
         let attempt = StaffAttempt::new(foundation.payments(), foundation.commit(), request);
         Ok(Self { attempt, key, action })
     }

@@ -165,14 +165,14 @@ async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
     session::print(&shown)
 }
 
-async fn decide(foundation: &Foundation, decision: ManualDecision, asked: DecisionArgs) -> Result<()> {
-    let DecisionArgs { id, reason, rail_reference, key } = asked;
+async fn decide(foundation: &Foundation, decision: ManualDecision, args: DecisionArgs) -> Result<()> {
+    let DecisionArgs { id, reason, rail_reference, key } = args;
     let note = DecisionNote::parse(&json!({ "reason": reason, "rail_reference": rail_reference }));
     let note = note.map_err(session::explained)?;
     let payment = found(foundation, &id).await?;
     let call = StaffCall::Decide(decision, &id);
-    let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
-    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, call, &key, &words)?;
+    let asked = json!(["payment", decision.as_str(), id, reason, rail_reference]);
+    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, call, &key, &asked)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
             let audit = keyed.action.decided(decision, &note, before, after);
@@ -186,8 +186,8 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
 
 async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
     let payment = found(foundation, id).await?;
-    let words = format!("payment refund {id} {order:?}");
-    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &words)?;
+    let asked = json!(["payment refund", id, order.amount, order.reason, order.ticket_id]);
+    let keyed = KeyedDecision::of(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &asked)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_, refund: &_| {
             (keyed.action.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))

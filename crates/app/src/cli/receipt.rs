@@ -7,6 +7,7 @@ use clap::Subcommand;
 use quipu_configuration::Settings;
 use quipu_kernel::{MerchantId, PaymentId};
 use quipu_payments::{CrossTenantReads, ReceiptFilter, Resolution, StaffCall, filed_under, operator_receipt};
+use serde_json::json;
 
 use super::{
     keyed_decision::{Key, KeyedDecision},
@@ -67,9 +68,9 @@ impl Command {
 async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Key) -> Result<()> {
     let receipt =
         foundation.store.receipt(id).await?.with_context(|| format!("no receipt has the identifier {id}"))?;
-    let words = format!("receipt resolve {id} {}", action.as_str());
+    let asked = json!(["receipt resolve", id, action.as_str()]);
     let tenant = filed_under(receipt.tenant);
-    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Resolve(id), key, &words)?;
+    let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Resolve(id), key, &asked)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
             (keyed.action.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
