@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
-use crate::{clock::Timestamp, money::Amount, problems::Problems, web_url::is_web_url};
+use crate::{blank::unless_blank, clock::Timestamp, money::Amount, problems::Problems, web_url::is_web_url};
 
 /// The first number that is too large for every integer here.
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -65,6 +65,21 @@ impl<'a> Fields<'a> {
         self.value(name).is_some()
     }
 
+    /// Notes the member if it is not there.
+    pub fn require(&self, name: &str, problems: &mut Problems) {
+        if !self.has(name) {
+            problems.add(&self.path(name), "is required");
+        }
+    }
+
+    /// The value of the member, or a note that it breaks `rule`.
+    fn admitted<T>(&self, name: &str, value: Option<T>, rule: &str, problems: &mut Problems) -> Option<T> {
+        if value.is_none() {
+            problems.add(&self.path(name), rule);
+        }
+        value
+    }
+
     /// Notes every member that is not among `known`.
     pub fn refuse_unknown(&self, known: &[&str], problems: &mut Problems) {
         for name in self.members.keys().filter(|name| !known.contains(&name.as_str())) {
@@ -76,15 +91,11 @@ impl<'a> Fields<'a> {
 
     /// A nested object.
     pub fn object(&self, name: &str, problems: &mut Problems) -> Option<Fields<'a>> {
-        let members = self.value(name)?.as_object();
-        if members.is_none() {
-            problems.add(&self.path(name), "must be an object");
-        }
-        members.map(|members| Fields { path: self.path(name), members })
+        let members = self.admitted(name, self.value(name)?.as_object(), "must be an object", problems)?;
+        Some(Fields { path: self.path(name), members })
     }
 
-    /// A text without control characters, of at most `max` characters. Only [`Fields::required_text`] refuses
-    /// the empty text.
+    /// A text without control characters, of at most `max` characters. It may be empty.
     pub fn text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
         self.checked_text(name, max, has_control_characters, problems)
     }
@@ -129,32 +140,34 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A text that must be there and not empty.
-    pub fn required_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
-        if !self.has(name) {
-            problems.add(&self.path(name), "is required");
-            return None;
-        }
+    /// The same as a text of its own, unless it is blank, which counts as absent.
+    pub fn optional_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<String> {
+        self.text(name, max, problems).and_then(unless_blank).map(str::to_owned)
+    }
+
+    /// Like [`Fields::optional_text`], but tabs and line feeds are allowed.
+    pub fn optional_long_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<String> {
+        self.long_text(name, max, problems).and_then(unless_blank).map(str::to_owned)
+    }
+
+    /// A text that may be absent, but not blank.
+    pub fn filled_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
         let text = self.text(name, max, problems)?;
-        if text.is_empty() {
-            problems.add(&self.path(name), "must not be empty");
-            return None;
-        }
-        Some(text)
+        self.admitted(name, unless_blank(text), "must not be blank", problems)
+    }
+
+    /// A text that must be there and not empty; blanks are enough.
+    pub fn required_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
+        self.require(name, problems);
+        let text = self.text(name, max, problems)?;
+        self.admitted(name, Some(text).filter(|text| !text.is_empty()), "must not be empty", problems)
     }
 
     /// Like [`Fields::required_text`], but tabs and line feeds are allowed, and blanks alone are not enough.
     pub fn required_long_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
-        if !self.has(name) {
-            problems.add(&self.path(name), "is required");
-            return None;
-        }
+        self.require(name, problems);
         let text = self.long_text(name, max, problems)?;
-        if text.trim().is_empty() {
-            problems.add(&self.path(name), "must not be empty");
-            return None;
-        }
-        Some(text)
+        self.admitted(name, unless_blank(text), "must not be empty", problems)
     }
 
     /// A text parsed by its type's own rule. If that fails, the problem is the error of that rule.
@@ -173,9 +186,7 @@ impl<'a> Fields<'a> {
         name: &str,
         problems: &mut Problems,
     ) -> Option<T> {
-        if !self.has(name) {
-            problems.add(&self.path(name), "is required");
-        }
+        self.require(name, problems);
         self.parsed(name, problems)
     }
 
@@ -195,46 +206,32 @@ impl<'a> Fields<'a> {
 
     /// A whole number that must be there.
     pub fn required_integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
-        if !self.has(name) {
-            problems.add(&self.path(name), "is required");
-        }
+        self.require(name, problems);
         self.integer(name, problems)
     }
 
     /// An amount that must be there.
     pub fn required_amount(&self, name: &str, problems: &mut Problems) -> Option<Amount> {
-        if !self.has(name) {
-            problems.add(&self.path(name), "is required");
-        }
+        self.require(name, problems);
         self.amount(name, problems)
     }
 
     /// An amount, in minor units.
     pub fn amount(&self, name: &str, problems: &mut Problems) -> Option<Amount> {
         let amount = Amount::new(self.integer(name, problems)?).ok();
-        if amount.is_none() {
-            problems.add(&self.path(name), "must be from 1 to 2^53 - 1");
-        }
-        amount
+        self.admitted(name, amount, "must be from 1 to 2^53 - 1", problems)
     }
 
     /// An instant after `now`, at which something is to end by itself.
     pub fn future_instant(&self, name: &str, now: Timestamp, problems: &mut Problems) -> Option<Timestamp> {
         let text = self.text(name, MAX_INSTANT, problems)?;
         let at = Timestamp::parse(text).filter(|at| *at > now);
-        if at.is_none() {
-            problems.add(&self.path(name), "must be an ISO 8601 instant in the future");
-        }
-        at
+        self.admitted(name, at, "must be an ISO 8601 instant in the future", problems)
     }
 
     /// `true` or `false`.
     pub fn boolean(&self, name: &str, problems: &mut Problems) -> Option<bool> {
-        let flag = self.value(name)?.as_bool();
-        if flag.is_none() {
-            problems.add(&self.path(name), "must be true or false");
-        }
-        flag
+        self.admitted(name, self.value(name)?.as_bool(), "must be true or false", problems)
     }
 
     /// A list of at most `max` objects. The paths of the first object's members begin with `name.0`.
@@ -367,12 +364,16 @@ mod tests {
 
     #[test]
     fn a_required_text_is_more_than_blanks() {
-        let body = json!({"title": " \n\t", "name": ""});
+        let body = json!({"title": " \n\t", "name": "", "nick": " "});
         let fields = Fields::of_body(&body).expect("an object");
         let mut problems = Problems::new();
         assert_eq!(fields.required_long_text("title", 10, &mut problems), None);
         assert_eq!(fields.required_text("name", 10, &mut problems), None);
-        assert_eq!(problems.messages(), ["title must not be empty", "name must not be empty"]);
+        assert_eq!(fields.filled_text("nick", 10, &mut problems), None);
+        assert_eq!(fields.filled_text("none", 10, &mut problems), None);
+        assert_eq!(fields.optional_text("nick", 10, &mut problems), None);
+        let told = ["title must not be empty", "name must not be empty", "nick must not be blank"];
+        assert_eq!(problems.messages(), told);
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl NewBeneficiary {
     }
 }
 
-/// Reads a text that must not be blank.
+/// Reads a text that must not be blank, and may be absent unless it is `required`.
 fn text(
     fields: &Fields<'_>,
     name: &str,
@@ -123,13 +123,8 @@ fn text(
     required: bool,
     problems: &mut Problems,
 ) -> Option<String> {
-    if required && !fields.has(name) {
-        problems.add(name, "is required");
+    if required {
+        fields.require(name, problems);
     }
-    let text = fields.text(name, max, problems)?;
-    if text.trim().is_empty() {
-        problems.add(name, "must not be blank");
-        return None;
-    }
-    Some(text.to_owned())
+    fields.filled_text(name, max, problems).map(str::to_owned)
 }

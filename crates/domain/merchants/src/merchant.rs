@@ -101,12 +101,8 @@ pub struct NewMerchant {
 
 /// The name of somebody, for people: 1 to 255 characters, not only white space.
 pub(crate) fn required_name<'a>(fields: &Fields<'a>, problems: &mut Problems) -> Option<&'a str> {
-    let name = fields.required_text("name", MAX_NAME, problems)?;
-    if name.trim().is_empty() {
-        problems.add("name", "must not be blank");
-        return None;
-    }
-    Some(name)
+    fields.required_text("name", MAX_NAME, problems)?;
+    fields.filled_text("name", MAX_NAME, problems)
 }
 
 impl NewMerchant {

@@ -82,10 +82,7 @@ impl MerchantPage {
     /// Reads the name and the colour that staff wrote. A picture is sent in different ways, and becomes the logo
     /// once it was drawn.
     pub fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
-        let name = fields.text("name", MAX_NAME, problems).map(str::to_owned);
-        if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
-            problems.add("name", "must not be blank");
-        }
+        let name = fields.filled_text("name", MAX_NAME, problems).map(str::to_owned);
         Self { name, accent: fields.parsed::<Accent>("accent", problems), logo: None }
     }
 

@@ -3,7 +3,7 @@
 //! Each reader checks everything that the request alone can show, and collects all problems. Unknown members
 //! are ignored; `null` is the same as leaving a member out.
 
-use quipu_kernel::{Fields, PaymentId, Problems, unless_blank};
+use quipu_kernel::{Fields, PaymentId, Problems};
 use serde_json::Value;
 
 use crate::{
@@ -171,8 +171,6 @@ impl UploadDraft {
 pub fn parse_closing_comment(body: &Value) -> Result<Option<String>, Problems> {
     let fields = Fields::of_body(body)?;
     let mut problems = Problems::new();
-    let comment = fields.long_text("comment", MAX_BODY, &mut problems);
-    // A blank text does not leave a comment.
-    let comment = comment.and_then(unless_blank).map(str::to_owned);
+    let comment = fields.optional_long_text("comment", MAX_BODY, &mut problems);
     problems.admit(Some(comment))
 }

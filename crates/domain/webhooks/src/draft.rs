@@ -25,9 +25,7 @@ impl EndpointDraft {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let p = &mut problems;
-        if !fields.has("url") {
-            p.add("url", "is required");
-        }
+        fields.require("url", p);
         let url = TargetUrl::read(&fields, "url", environment, p);
         let events = EventName::read_list(&fields, "events", p);
         let description = fields.long_text("description", LONGEST_DESCRIPTION, p).map(str::to_owned);

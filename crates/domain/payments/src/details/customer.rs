@@ -1,6 +1,6 @@
 //! The customer who pays or is paid.
 
-use quipu_kernel::{CustomerId, Fields, Problems, fold, unless_blank};
+use quipu_kernel::{CustomerId, Fields, Problems, fold};
 use serde::{Deserialize, Serialize};
 
 use crate::details::address::is_email;
@@ -43,13 +43,10 @@ pub(crate) struct NamedCustomer {
 impl NamedCustomer {
     /// Reads `customer` and `customer_id`. Unknown members are ignored, and an empty text counts as absent.
     pub(crate) fn read(body: &Fields<'_>, id: Option<CustomerId>, problems: &mut Problems) -> Option<Self> {
-        if !body.has("customer") {
-            problems.add("customer", "is required");
-            return None;
-        }
+        body.require("customer", problems);
         let fields = body.object("customer", problems)?;
         let before = problems.messages().len();
-        let mut text = |name, max| fields.text(name, max, problems).and_then(unless_blank).map(str::to_owned);
+        let mut text = |name, max| fields.optional_text(name, max, problems);
         let (name, email, phone) = (text("name", 255), text("email", 254), text("phone", 32));
         if email.as_deref().is_some_and(|email| !is_email(email)) {
             problems.add("customer.email", "must be an e-mail address");

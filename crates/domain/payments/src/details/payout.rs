@@ -1,6 +1,6 @@
 //! The recipient of a withdrawal (docs/API.md, "Create").
 
-use quipu_kernel::{Currency, Fields, Problems, StoreError, Tenant, unless_blank, wire_names};
+use quipu_kernel::{Currency, Fields, Problems, StoreError, Tenant, wire_names};
 use quipu_merchants::{
     AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, RouteBook, refused_payout_fields,
 };
@@ -116,8 +116,7 @@ impl Payout {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
         fields.refuse_unknown(&known, problems);
-        let mut text =
-            |name| fields.text(name, MAX_LENGTH, problems).and_then(unless_blank).map(str::to_owned);
+        let mut text = |name| fields.optional_text(name, MAX_LENGTH, problems);
         let mut payout = Self {
             recipient_name: text("recipient_name"),
             bank_account: text(account),

@@ -73,8 +73,8 @@ impl RailEvent {
         let rail_reference = fields.required_text("rail_reference", MOST_IN_NAME, p);
         let moves_money = kind.is_some_and(|kind| kind != RailEventKind::Failed);
         for name in ["amount", "currency"] {
-            if moves_money && !fields.has(name) {
-                p.add(name, "is required");
+            if moves_money {
+                fields.require(name, p);
             }
         }
         // What failed may have moved nothing.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Commit, Decided, act};
-use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems, unless_blank};
+use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems};
 use serde_json::Value;
 
 use crate::{
@@ -32,8 +32,7 @@ impl DecisionNote {
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let mut text =
-            |name, max| fields.text(name, max, &mut problems).and_then(unless_blank).map(str::to_owned);
+        let mut text = |name, max| fields.optional_text(name, max, &mut problems);
         let note = Self {
             reason: text("reason", MAX_REASON),
             rail_reference: text("rail_reference", MAX_REFERENCE),

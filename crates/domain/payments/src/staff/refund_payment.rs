@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Commit, Decided, act};
-use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, timed_id, unless_blank};
+use quipu_kernel::{Amount, Clock, Entropy, Fields, PaymentId, Problems, timed_id};
 use serde_json::Value;
 
 use crate::{
@@ -39,8 +39,7 @@ impl RefundOrder {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let amount = fields.required_amount("amount", &mut problems);
-        let mut text =
-            |name, max| fields.text(name, max, &mut problems).and_then(unless_blank).map(str::to_owned);
+        let mut text = |name, max| fields.optional_text(name, max, &mut problems);
         let (reason, ticket_id) = (text("reason", MAX_REASON), text("ticket_id", MAX_TICKET));
         let order = amount.map(|amount| Self { amount, reason, ticket_id });
         problems.admit(order)

@@ -1,6 +1,6 @@
 //! Cancelling a withdrawal that has not been submitted yet.
 
-use quipu_kernel::{Fields, Problems, unless_blank};
+use quipu_kernel::{Fields, Problems};
 use serde_json::Value;
 
 use crate::{
@@ -25,8 +25,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
 
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
     let mut problems = Problems::new();
-    let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems);
-    let reason = reason.and_then(unless_blank).map(str::to_owned);
+    let reason = Fields::of_body(body)?.optional_long_text("reason", MAX_REASON, &mut problems);
     problems.into_result()?;
     Ok(reason)
 }
