@@ -8,11 +8,11 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::{Environment, MerchantId, Problems, Secret, Tenant};
+use quipu_kernel::{Environment, MerchantId, Period, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
-    NewBeneficiary, NewMerchant, Period, RouteBook as _, Routing as _, parse_routes,
+    NewBeneficiary, NewMerchant, RouteBook as _, Routing as _, parse_routes,
 };
 use quipu_payments::Rails;
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use quipu_configuration::{Settings, duration};
-use quipu_kernel::Page;
-use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Period, Role, Staff as _};
+use quipu_kernel::{Page, Period};
+use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Role, Staff as _};
 use serde_json::{Value, json};
 
 use super::{answer, session};

@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use quipu_kernel::{Page, Problems, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, Period, Problems, Timestamp};
 use serde::Serialize;
 use serde_json::json;
 

@@ -137,7 +137,7 @@ async fn found(foundation: &Foundation, id: &PaymentId) -> Result<Payment> {
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
-    let (page, created) = (filter.part.page()?, filter.between.period());
+    let page = filter.part.page()?;
     let filter = SearchFilter {
         merchant: filter.merchant,
         environment: filter.environment,
@@ -149,8 +149,7 @@ async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
             currency: filter.currency,
             merchant_reference: filter.reference,
             customer_id: filter.customer,
-            created_from: created.from,
-            created_to: created.to,
+            created: filter.between.period(),
         },
     };
     let (payments, total) = foundation.store.search_payments(&filter, page).await?;

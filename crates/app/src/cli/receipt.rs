@@ -49,13 +49,12 @@ impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
             Self::List { all, merchant, payment, between, part } => {
-                let (page, created) = (part.page()?, between.period());
+                let page = part.page()?;
                 let filter = ReceiptFilter {
                     merchant,
                     payment_id: payment,
                     resolved: (!all).then_some(false),
-                    created_from: created.from,
-                    created_to: created.to,
+                    created: between.period(),
                 };
                 let (receipts, total) = foundation.store.receipts(&filter, page).await?;
                 part::print(&receipts.iter().map(operator_receipt).collect::<Vec<_>>(), total)

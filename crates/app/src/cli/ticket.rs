@@ -9,8 +9,8 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::{Environment, MerchantId, PaymentId};
-use quipu_merchants::{Actor, Period};
+use quipu_kernel::{Environment, MerchantId, PaymentId, Period};
+use quipu_merchants::Actor;
 use quipu_tickets::{
     AttachmentId, Category, EntryRecord, FileRefused, MoveDraft, Priority, QueueFilter, QueueRecord,
     ReplyDraft, Status, StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice,

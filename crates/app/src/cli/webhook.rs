@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
-use quipu_kernel::{Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, Period};
+use quipu_kernel::{Environment, MerchantId, Period, Tenant};
+use quipu_merchants::Actor;
 use quipu_webhooks::{CreateEndpoint, EndpointDraft, EndpointView, Endpoints, Source};
 use serde_json::json;
 

@@ -14,6 +14,7 @@ mod locked;
 mod money;
 mod network;
 mod page;
+mod period;
 mod problems;
 mod secret;
 mod store_error;
@@ -36,6 +37,7 @@ pub use locked::locked;
 pub use money::{Amount, MAX_MINOR, Minor, OutOfRange};
 pub use network::{Network, NoNetwork};
 pub use page::Page;
+pub use period::Period;
 pub use problems::Problems;
 pub use secret::Secret;
 #[doc(hidden)]

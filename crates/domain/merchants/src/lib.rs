@@ -28,7 +28,7 @@ pub use beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary};
 pub use credential::HmacCredential;
 pub use error::DirectoryError;
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
-pub use listing::{AuditFilter, MerchantFilter, Period};
+pub use listing::{AuditFilter, MerchantFilter};
 pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
     ReturnUrls,

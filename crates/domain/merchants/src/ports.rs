@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, Period, StoreError, Tenant, Timestamp};
 
 use crate::{
     api_key::{ApiKeyRecord, KeyEnvelope},
@@ -11,7 +11,7 @@ use crate::{
     beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary},
     credential::HmacCredential,
     error::DirectoryError,
-    listing::{AuditFilter, MerchantFilter, Period},
+    listing::{AuditFilter, MerchantFilter},
     merchant::{Merchant, MerchantChange},
     operator::Operator,
     route::Route,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{
-    Currency, CustomerId, Environment, MerchantId, Page, PaymentId, StoreError, Tenant, Timestamp,
+    Currency, CustomerId, Environment, MerchantId, Page, PaymentId, Period, StoreError, Tenant, Timestamp,
 };
 use quipu_merchants::Method;
 
@@ -29,10 +29,8 @@ pub struct PaymentFilter {
     pub merchant_reference: Option<String>,
     /// Only payments of this customer.
     pub customer_id: Option<CustomerId>,
-    /// Only payments made at or after this instant.
-    pub created_from: Option<Timestamp>,
-    /// Only payments made at or before this instant.
-    pub created_to: Option<Timestamp>,
+    /// Only payments made in this period.
+    pub created: Period,
 }
 
 /// A kept idempotency key, as it is looked up.
@@ -95,10 +93,8 @@ pub struct ReceiptFilter {
     pub payment_id: Option<PaymentId>,
     /// Only receipts that were resolved (`true`), or that wait for a person (`false`).
     pub resolved: Option<bool>,
-    /// Only receipts parked at or after this instant.
-    pub created_from: Option<Timestamp>,
-    /// Only receipts parked at or before this instant.
-    pub created_to: Option<Timestamp>,
+    /// Only receipts parked in this period.
+    pub created: Period,
 }
 
 /// Reads for rails and for the operator. They go over all merchants, so no merchant may ever use them.

@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{PaymentId, Tenant, Timestamp, Unrecognised, fold, wire_names};
-use quipu_merchants::Period;
+use quipu_kernel::{PaymentId, Period, Tenant, Timestamp, Unrecognised, fold, wire_names};
 
 use crate::{
     category::{Category, Priority},

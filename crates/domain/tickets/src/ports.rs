@@ -1,8 +1,7 @@
 //! The ports that a store and a store of files implement for this crate.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, PaymentId, StoreError, Tenant, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 
 use crate::{
     attachment::{Arrival, StoredAttachment, Upload},

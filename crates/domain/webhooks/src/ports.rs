@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period};
+use quipu_kernel::{EventId, Page, Period, StoreError, Tenant, Timestamp};
+use quipu_merchants::AuditRecord;
 use serde::Serialize;
 
 use crate::{

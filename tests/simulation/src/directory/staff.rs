@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, Period, StoreError, Tenant, Timestamp};
 use serde_json::json;
 
 use super::{MemoryDirectory, cut, revoke};
 use quipu_merchants::{
-    AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary, Operator, Period,
-    Role, Route, RouteBook, Routing, Staff,
+    AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary, Operator, Role,
+    Route, RouteBook, Routing, Staff,
 };
 
 #[async_trait]

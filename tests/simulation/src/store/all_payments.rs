@@ -83,8 +83,7 @@ fn is_wanted(filter: &ReceiptFilter, receipt: &Receipt) -> bool {
     (filter.merchant.is_none() || filter.merchant == merchant)
         && (filter.payment_id.is_none() || filter.payment_id == receipt.payment_id)
         && filter.resolved.is_none_or(|resolved| resolved == receipt.resolved.is_some())
-        && filter.created_from.is_none_or(|from| from <= receipt.created_at)
-        && filter.created_to.is_none_or(|to| receipt.created_at <= to)
+        && filter.created.contains(receipt.created_at)
 }
 
 /// The rows of a tenant and a type that are wanted, in the order of the commits.

@@ -10,8 +10,7 @@ use std::{
 };
 
 use quipu_commit::Record;
-use quipu_kernel::{EventId, StoreError, Tenant, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{EventId, Period, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
     Attempt, DeliveryKey, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointError, EndpointId, Event,
     EventName, LoggedEvent, NamedTarget, Outcome, Owed, Source,

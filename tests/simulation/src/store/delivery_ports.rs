@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period};
+use quipu_kernel::{Page, Period, StoreError, Tenant, Timestamp};
+use quipu_merchants::AuditRecord;
 use quipu_webhooks::{
     DeliveryKey, DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError,
     EndpointId, Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source,

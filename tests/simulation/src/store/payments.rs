@@ -20,8 +20,7 @@ pub(super) fn matches(filter: &PaymentFilter, payment: &Payment) -> bool {
         && is(filter.currency.as_ref(), &terms.currency)
         && is(filter.merchant_reference.as_ref(), &terms.merchant_reference)
         && is(filter.customer_id.as_ref(), &terms.customer.id)
-        && filter.created_from.is_none_or(|from| from <= terms.created_at)
-        && filter.created_to.is_none_or(|to| terms.created_at <= to)
+        && filter.created.contains(terms.created_at)
 }
 
 /// A page of these, and how many there are.

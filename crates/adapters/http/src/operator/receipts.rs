@@ -22,8 +22,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
         merchant: query.merchant(&mut problems),
         payment_id: query.parsed::<PaymentId>("payment_id", &mut problems),
         resolved: status.map(|status| status == ReceiptStatus::Resolved),
-        created_from: created.from,
-        created_to: created.to,
+        created,
     };
     problems.into_result()?;
     let (receipts, total) = call.state.services.all_payments.receipts(&filter, page).await?;

@@ -1,7 +1,6 @@
 //! Tickets, for support staff.
 
-use quipu_kernel::{Page, Problems};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, Period, Problems};
 use quipu_tickets::{
     EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
     parse_assignment,

@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
-use quipu_kernel::{MerchantId, Page, Problems, Timestamp, has_control_characters};
-use quipu_merchants::Period;
+use quipu_kernel::{MerchantId, Page, Period, Problems, Timestamp, has_control_characters};
 
 use crate::answer::ApiError;
 

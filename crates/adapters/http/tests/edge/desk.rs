@@ -1,8 +1,7 @@
 //! A desk for tickets on which there is nothing yet.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, PaymentId, StoreError, Tenant, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 use quipu_tickets::{
     Arrival, AttachmentId, Comment, CommentId, ContentType, Entry, FileRefused, FileStore, Incoming,
     Outgoing, QueueFilter, QueueItem, StoredAttachment, SupportReads, ThumbnailFailed, Thumbnails, Ticket,

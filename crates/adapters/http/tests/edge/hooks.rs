@@ -6,8 +6,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period};
+use quipu_kernel::{EventId, Page, Period, StoreError, Tenant, Timestamp};
+use quipu_merchants::AuditRecord;
 use quipu_webhooks::{
     Attempted, Courier, Deliverer, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId,
     Endpoints, LogFilter, LoggedEvent, Owed, Response, RetrySelection, Source,

@@ -2,8 +2,8 @@
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable, dsl::max};
 use diesel_async::SimpleAsyncConnection as _;
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary, Period};
+use quipu_kernel::{MerchantId, Page, Period, Tenant, Timestamp};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, NewBeneficiary};
 
 use super::merchants;
 use crate::{

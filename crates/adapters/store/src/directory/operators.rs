@@ -1,8 +1,8 @@
 //! Members of the operator's staff.
 
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{Page, Timestamp};
-use quipu_merchants::{DirectoryError, Operator, Period, Role};
+use quipu_kernel::{Page, Period, Timestamp};
+use quipu_merchants::{DirectoryError, Operator, Role};
 
 use crate::{
     connection::{Connection, execute, first, load},

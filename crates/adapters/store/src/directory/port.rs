@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, Period, StoreError, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, CallerBook, DirectoryError,
     HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, NewBeneficiary,
-    Operator, Period, Route, RouteBook, Routing, Staff,
+    Operator, Route, RouteBook, Routing, Staff,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};

@@ -6,7 +6,7 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{Day, Page, Tenant, Timestamp};
+use quipu_kernel::{Day, Page, Period, Tenant, Timestamp};
 use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 
 use super::{
@@ -29,7 +29,7 @@ const DEEP: u64 = 1_000;
 /// then that of all times.
 pub(super) fn is_near(filter: &PaymentFilter, page: Page) -> bool {
     let near = if are_filtered(filter) { NEAR } else { DEEP };
-    filter.created_from.is_none() && filter.created_to.is_none() && page.offset() <= near
+    filter.created == Period::default() && page.offset() <= near
 }
 
 /// The tenant's payments that match a filter without reference and customer, by periods from the oldest to
@@ -53,8 +53,8 @@ pub(super) async fn stretches(
     let mut stretches = Vec::new();
     for (day, count) in of_days(conn, tenant, filter).await? {
         let (first, last) = (day.start(), Timestamp::from_millis(day.next().start().millis() - 1));
-        let from = filter.created_from.map_or(first, |from| from.max(first));
-        let to = filter.created_to.map_or(last, |to| to.min(last));
+        let from = filter.created.from.map_or(first, |from| from.max(first));
+        let to = filter.created.to.map_or(last, |to| to.min(last));
         let (from, to, is_whole) = (Some(from), Some(to), (from, to) == (first, last));
         let count = if is_whole { count } else { within(conn, tenant, filter, &Range::of(from, to)).await? };
         stretches.push(Stretch { from, to, count });
@@ -83,8 +83,8 @@ async fn of_days(
     filter: &PaymentFilter,
 ) -> Result<Vec<(Day, u64)>, Fault> {
     let name = |at: Option<Timestamp>, without| counter_of_day(at.map_or(without, Day::of));
-    let first = name(filter.created_from, Day::of(Timestamp::from_millis(0)));
-    let last = name(filter.created_to, Day::LAST);
+    let first = name(filter.created.from, Day::of(Timestamp::from_millis(0)));
+    let last = name(filter.created.to, Day::LAST);
     let counts = by_name(conn, tenant, filter, &first, &last).await?;
     let days = counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| {
         let day = day_of_counter(&name).ok_or_else(|| Fault::Corrupt(format!("a counter named {name:?}")))?;

@@ -60,10 +60,10 @@ pub(crate) use narrowed;
 macro_rules! ranged {
     ($query:expr, $filter:expr) => {{
         let mut query = $query;
-        if let Some(from) = $filter.created_from {
+        if let Some(from) = $filter.created.from {
             query = query.filter($crate::schema::payments::id.ge(quipu_kernel::PaymentId::lower_bound(from)));
         }
-        if let Some(to) = $filter.created_to {
+        if let Some(to) = $filter.created.to {
             query = query.filter($crate::schema::payments::id.lt($crate::read::narrow::after(to)));
         }
         query
@@ -113,11 +113,11 @@ pub(crate) use sifted_by_class;
 macro_rules! sifted_by_time {
     ($query:expr, $filter:expr) => {{
         let mut query = $query;
-        if let Some(from) = $filter.created_from {
+        if let Some(from) = $filter.created.from {
             query =
                 $crate::read::narrow::sifted!(query, "id", ">=", quipu_kernel::PaymentId::lower_bound(from));
         }
-        if let Some(to) = $filter.created_to {
+        if let Some(to) = $filter.created.to {
             query = $crate::read::narrow::sifted!(query, "id", "<", $crate::read::narrow::after(to));
         }
         query
@@ -158,7 +158,7 @@ pub(crate) fn after(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use diesel::{ExpressionMethods as _, QueryDsl as _, sqlite::Sqlite};
-    use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Tenant};
+    use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Period, Tenant};
     use quipu_merchants::Method;
     use quipu_payments::{PaymentType, Status};
 
@@ -175,8 +175,7 @@ mod tests {
             kind: (bits & 8 > 0).then_some(PaymentType::Deposit),
             method: (bits & 16 > 0).then_some(Method::Card),
             currency: (bits & 32 > 0).then_some(Currency::MXN),
-            created_from: time.filter(|_| bits & 64 > 0),
-            created_to: time.filter(|_| bits & 128 > 0),
+            created: Period { from: time.filter(|_| bits & 64 > 0), to: time.filter(|_| bits & 128 > 0) },
         };
         (0..=u8::MAX).map(filter).filter(names_few).collect()
     }

@@ -95,10 +95,10 @@ pub(crate) async fn list(
             if let Some(id) = &filter.payment_id {
                 query = query.filter(receipts::payment_id.eq(id.as_str()));
             }
-            if let Some(from) = filter.created_from {
+            if let Some(from) = filter.created.from {
                 query = query.filter(receipts::created_at.ge(from.millis()));
             }
-            if let Some(to) = filter.created_to {
+            if let Some(to) = filter.created.to {
                 query = query.filter(receipts::created_at.le(to.millis()));
             }
             match filter.resolved {

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
-use quipu_kernel::{Page, StoreError, Tenant};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, Period, StoreError, Tenant};
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::CallWaits;
-use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period};
+use quipu_kernel::{Page, Period, StoreError, Tenant, Timestamp};
+use quipu_merchants::AuditRecord;
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
 use tracing::Instrument as _;
 

@@ -335,8 +335,7 @@ async fn retry_some(
 #[cfg(test)]
 mod tests {
     use diesel::sqlite::Sqlite;
-    use quipu_kernel::{Environment, MerchantId};
-    use quipu_merchants::Period;
+    use quipu_kernel::{Environment, MerchantId, Period};
 
     use super::*;
     use crate::plans::Plans;

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use quipu_commit::Commit as _;
-use quipu_kernel::{Currency, Page, Timestamp};
+use quipu_kernel::{Currency, Page, Period, Timestamp};
 use quipu_ledger::{Breach, LedgerReads as _};
 use quipu_merchants::Method;
 use quipu_payments::{Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
@@ -110,14 +110,14 @@ async fn pages_are_found(
     from: [i64; 4],
     to: [i64; 4],
 ) {
+    let hour = |hours: Option<i64>| hours.map(|hours| after(hours * HOUR));
     for _ in 0..150 {
         let filter = PaymentFilter {
             status: numbers.maybe(&[Status::Failed, Status::Processing]),
             kind: numbers.maybe(&[PaymentType::DepositPp, PaymentType::Deposit, PaymentType::Withdrawal]),
             method: numbers.maybe(&[Method::Spei]),
             currency: numbers.maybe(&[Currency::UYU, Currency::MXN]),
-            created_from: numbers.maybe(&from).map(|hours| after(hours * HOUR)),
-            created_to: numbers.maybe(&to).map(|hours| after(hours * HOUR)),
+            created: Period { from: hour(numbers.maybe(&from)), to: hour(numbers.maybe(&to)) },
             ..PaymentFilter::default()
         };
         let expected: Vec<_> = all.iter().filter(|payment| matches(payment, &filter)).collect();
@@ -141,11 +141,11 @@ async fn a_cut_through_days_is_exact(fixture: Fixture) {
     }
     let edges = [-1, 0, 1, 2, day - 1, day, day + 1, 2 * day - 1, 2 * day, 2 * day + 1, 9 * day];
     let ends = || edges.iter().map(|millis| Some(after(*millis))).chain([None]);
-    for (created_from, created_to) in ends().flat_map(|from| ends().map(move |to| (from, to))) {
-        let filter = PaymentFilter { created_from, created_to, ..PaymentFilter::default() };
+    for created in ends().flat_map(|from| ends().map(move |to| Period { from, to })) {
+        let filter = PaymentFilter { created, ..PaymentFilter::default() };
         let (found, total) = store.payments(tenant(1), &filter, Page::default()).await.expect("read");
         let within = |at: &Timestamp| {
-            created_from.is_none_or(|from| from <= *at) && created_to.is_none_or(|to| *at <= to)
+            created.from.is_none_or(|from| from <= *at) && created.to.is_none_or(|to| *at <= to)
         };
         let mut expected: Vec<_> = times.iter().map(|millis| after(*millis)).filter(within).collect();
         expected.reverse();
@@ -162,7 +162,7 @@ async fn a_page_asks_for_days_where_they_help(fixture: Fixture) {
     let plain = PaymentFilter::default;
     let of_type = PaymentFilter { kind: Some(PaymentType::DepositPp), ..plain() };
     let rare = PaymentFilter { currency: Some(Currency::UYU), ..plain() };
-    let since = PaymentFilter { created_from: Some(after(0)), ..plain() };
+    let since = PaymentFilter { created: Period { from: Some(after(0)), to: None }, ..plain() };
     let near = [(plain(), 0, all), (plain(), 1_000, all), (of_type.clone(), 100, 500), (rare, 0, 8)];
     let by_days = [(plain(), 1_001, 0), (of_type, 101, 0), (since, 0, 0)];
     for (filter, offset, expected) in near.into_iter().chain(by_days) {
@@ -220,12 +220,12 @@ async fn counted_by_the_server(fixture: Fixture) {
     fixture.sql(earlier).await.expect("moved");
     let failed = PaymentFilter {
         status: Some(Status::Failed),
-        created_from: Some(made.terms().created_at),
+        created: Period { from: Some(made.terms().created_at), to: None },
         ..PaymentFilter::default()
     };
     let (_, total) = store.payments(tenant(1), &failed, Page::default()).await.expect("read");
     assert_eq!(total, 1);
-    let of_status = PaymentFilter { created_from: None, ..failed };
+    let of_status = PaymentFilter { created: Period::default(), ..failed };
     let (listed, _) = store.payments(tenant(1), &of_status, Page::default()).await.expect("read");
     assert_eq!(listed.iter().map(Payment::id).collect::<Vec<_>>(), [made.id()]);
     let found: Vec<_> = store.check().await.expect("checked").breaches;

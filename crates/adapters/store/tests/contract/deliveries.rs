@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use quipu_commit::Changes;
-use quipu_kernel::{EventId, Page, Timestamp};
-use quipu_merchants::{Merchants as _, Period, Route};
+use quipu_kernel::{EventId, Page, Period, Timestamp};
+use quipu_merchants::{Merchants as _, Route};
 use quipu_webhooks::{
     Attempted, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId, Event, EventName,
     LogFilter, LoggedEvent, Outcome, Owed, Response, RetryPolicy, RetrySelection, Source, Spread, TargetUrl,

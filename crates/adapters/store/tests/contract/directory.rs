@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::{join, join_all};
-use quipu_kernel::{Environment, MerchantId, Page, Tenant};
+use quipu_kernel::{Environment, MerchantId, Page, Period, Tenant};
 use quipu_merchants::{
     Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
-    HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, NewBeneficiary, Period,
-    RateLimits, ReturnUrls, Route, Scope,
+    HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, NewBeneficiary, RateLimits,
+    ReturnUrls, Route, Scope,
 };
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::{FutureExt as _, future::BoxFuture, future::join_all};
 use quipu_commit::{Aggregate, Changes, Commit as _, Queue, Save, Tally, UsedKeys as _, WorkQueue};
-use quipu_kernel::{EventId, IdSource, MerchantId, Page};
+use quipu_kernel::{EventId, IdSource, MerchantId, Page, Period};
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::{
-    AuditFilter, CallerBook as _, DirectoryError, MerchantChange, MerchantFilter, Merchants as _, Period,
+    AuditFilter, CallerBook as _, DirectoryError, MerchantChange, MerchantFilter, Merchants as _,
     Routing as _, Staff as _,
 };
 use quipu_payments::{CrossTenantReads as _, PaymentFilter, PaymentReads as _, ReceiptFilter, SearchFilter};

@@ -3,8 +3,8 @@
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::BoxFuture;
 use quipu_commit::WorkQueue as _;
-use quipu_kernel::{Page, StoreError};
-use quipu_merchants::{Period, Staff as _};
+use quipu_kernel::{Page, Period, StoreError};
+use quipu_merchants::Staff as _;
 use quipu_payments::{CrossTenantReads as _, ReceiptFilter, SearchFilter};
 use quipu_store::{Store, StoreSettings};
 use quipu_tickets::{QueueFilter, SupportReads as _, TicketFilter, TicketId, TicketReads as _, TicketSort};

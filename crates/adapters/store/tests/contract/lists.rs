@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use futures_util::{FutureExt as _, future::join_all};
-use quipu_kernel::{Currency, Page, PaymentId};
+use quipu_kernel::{Currency, Page, PaymentId, Period};
 use quipu_merchants::Method;
 use quipu_payments::{Payment, PaymentFilter, PaymentType, Status};
 
@@ -55,14 +55,15 @@ pub(crate) fn matches(payment: &Payment, filter: &PaymentFilter) -> bool {
         && filter.currency.is_none_or(|currency| terms.currency == currency)
         && filter.merchant_reference.as_ref().is_none_or(|reference| terms.merchant_reference == *reference)
         && filter.customer_id.is_none_or(|id| terms.customer.id == id)
-        && filter.created_from.is_none_or(|from| terms.created_at >= from)
-        && filter.created_to.is_none_or(|to| terms.created_at <= to)
+        && filter.created.contains(terms.created_at)
 }
 
 async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
     let store = fixture.any().await;
     let all = history(&store).await;
     let mut filters = vec![PaymentFilter::default()];
+    let since_200 = Period { from: Some(after(200)), to: None };
+    let until = |millis| Period { from: None, to: Some(after(millis)) };
     let somebody = all[7].terms().customer.id;
     for status in [None, Some(Status::Failed), Some(Status::Processing), Some(Status::Refunded)] {
         for kind in [None, Some(PaymentType::DepositPp)] {
@@ -70,12 +71,12 @@ async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
                 for currency in [None, Some(Currency::ARS)] {
                     let plain = PaymentFilter { status, kind, method, currency, ..PaymentFilter::default() };
                     filters.push(PaymentFilter { customer_id: Some(somebody), ..plain.clone() });
-                    filters.push(PaymentFilter { created_from: Some(after(200)), ..plain.clone() });
-                    filters.push(PaymentFilter { created_to: Some(after(300)), ..plain.clone() });
+                    filters.push(PaymentFilter { created: since_200, ..plain.clone() });
+                    filters.push(PaymentFilter { created: until(300), ..plain.clone() });
                     let referenced =
                         PaymentFilter { merchant_reference: Some("ref-5".to_owned()), ..plain.clone() };
-                    filters.push(PaymentFilter { created_from: Some(after(200)), ..referenced.clone() });
-                    filters.push(PaymentFilter { created_to: Some(after(200)), ..referenced.clone() });
+                    filters.push(PaymentFilter { created: since_200, ..referenced.clone() });
+                    filters.push(PaymentFilter { created: until(200), ..referenced.clone() });
                     filters.push(PaymentFilter { customer_id: Some(somebody), ..referenced.clone() });
                     filters.push(referenced);
                     filters.push(plain);
@@ -130,8 +131,7 @@ async fn a_range_of_time_includes_both_ends(fixture: Fixture) {
         store.commit(sample.create()).await.expect("committed");
     }
     let filter = PaymentFilter {
-        created_from: Some(after(10)),
-        created_to: Some(after(20)),
+        created: Period { from: Some(after(10)), to: Some(after(20)) },
         ..PaymentFilter::default()
     };
     let (found, total) = store.payments(tenant(1), &filter, Page::default()).await.expect("read");

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use quipu_commit::Changes;
-use quipu_kernel::{EventId, Page, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{EventId, Page, Period, Timestamp};
 use quipu_webhooks::{Endpoint, EndpointChange, Event, NamedTarget, Source, TargetUrl};
 
 use crate::{

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use quipu_commit::Changes;
-use quipu_kernel::{EventId, Page};
-use quipu_merchants::{Merchants as _, Period};
+use quipu_kernel::{EventId, Page, Period};
+use quipu_merchants::Merchants as _;
 use quipu_webhooks::{
     DeliveryQueue as _, Endpoint, Endpoints as _, Event, LogFilter, NamedTarget, Source, TargetUrl,
 };

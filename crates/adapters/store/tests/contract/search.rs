@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use quipu_commit::Commit as _;
-use quipu_kernel::{Currency, Environment, MerchantId, Page, Tenant};
+use quipu_kernel::{Currency, Environment, MerchantId, Page, Period, Tenant};
 use quipu_merchants::{Merchants as _, Method, Route};
 use quipu_payments::{CrossTenantReads as _, Payment, PaymentFilter, PaymentType, SearchFilter, Status};
 use quipu_store::Store;
@@ -84,8 +84,7 @@ async fn staff_find_exactly_what_matches(fixture: Fixture) {
                             ..few.clone()
                         };
                         let timed = PaymentFilter {
-                            created_from: Some(after(150)),
-                            created_to: Some(after(1_000)),
+                            created: Period { from: Some(after(150)), to: Some(after(1_000)) },
                             ..few.clone()
                         };
                         filters.extend([within(few), within(classed), within(timed)]);

@@ -1,7 +1,7 @@
 //! Staff, and the log of who changed what.
 
-use quipu_kernel::{Environment, MerchantId, Page};
-use quipu_merchants::{AuditFilter, AuditRecord, DirectoryError, Operator, Period, Role, Route};
+use quipu_kernel::{Environment, MerchantId, Page, Period};
+use quipu_merchants::{AuditFilter, AuditRecord, DirectoryError, Operator, Role, Route};
 
 use crate::{
     directory::{audit, credential, key, merchant, opened},

@@ -13,8 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Changes, Commit, CommitError, Committed, Memory, Queue, Refusal, WorkInHand};
-use quipu_kernel::{Clock, Page, PaymentId, StoreError, Tenant, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{Clock, Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 
 use super::world::{Counting, TENANT, at};
 use crate::{

@@ -35,8 +35,7 @@ pub(crate) fn filter(query: &Query, problems: &mut Problems) -> PaymentFilter {
         currency: query.parsed("currency", problems),
         merchant_reference: reference(query, problems),
         customer_id: customer(query, problems),
-        created_from: query.start_time("created_at_from", problems),
-        created_to: query.end_time("created_at_to", problems),
+        created: query.created(problems),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Listing tickets.
 
-use quipu_kernel::{Page, Problems};
-use quipu_merchants::Period;
+use quipu_kernel::{Page, Period, Problems};
 use quipu_tickets::{SearchText, SummaryRecord, TicketFilter, TicketSort};
 
 use crate::{

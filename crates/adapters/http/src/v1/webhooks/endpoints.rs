@@ -1,7 +1,7 @@
 //! The endpoints themselves: create, list, get, update, delete, enable, disable.
 
-use quipu_kernel::{Page, Problems, Tenant};
-use quipu_merchants::{Actor, Period};
+use quipu_kernel::{Page, Period, Problems, Tenant};
+use quipu_merchants::Actor;
 use quipu_webhooks::{EndpointChange, EndpointDraft, EndpointPatch, EndpointView, Source};
 use serde_json::json;
 

@@ -1,7 +1,6 @@
 //! The event log of an endpoint, and retries of failed deliveries.
 
-use quipu_kernel::{EventId, Fields, Problems, Timestamp};
-use quipu_merchants::Period;
+use quipu_kernel::{EventId, Fields, Period, Problems, Timestamp};
 use quipu_webhooks::{LogFilter, RetrySelection};
 use serde_json::json;
 
