@@ -232,6 +232,11 @@ impl Payment {
         Self { terms, state }
     }
 
+    /// A payment that is being made.
+    pub(crate) const fn new(terms: Terms, state: State) -> Self {
+        Self { terms, state }
+    }
+
     /// The payment with the next revision, under which a change saves it.
     const fn revised(mut self) -> Self {
         self.state.revision += 1;

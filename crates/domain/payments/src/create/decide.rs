@@ -213,7 +213,7 @@ impl Decider {
             redirect_scheme: draft.redirect_scheme,
         };
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
-        let payment = Payment::restore(terms, state);
+        let payment = Payment::new(terms, state);
         let issued = rail.issue(&payment, route);
         let payment = payment.with_issued(issued.instructions, issued.expires_at);
         let due = first_due(&payment, issued.due, issued.must_be_requested);

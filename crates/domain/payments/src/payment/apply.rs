@@ -87,7 +87,7 @@ impl Payment {
             state.late = trigger == Trigger::ArriveLate;
         }
 
-        let payment = Self::restore(terms, state);
+        let payment = Self { terms, state };
         let mut changes = Changes::new(payment.terms().tenant, at);
         changes.transactions.extend(postings);
         for event in payload::events(&payment, Some(from), entropy) {
