@@ -63,7 +63,7 @@ async fn make(
         "amount": adjustment.amount(),
         "idempotency_key": keyed.key.as_str(),
     });
-    let recorded = (keyed.action.adjusted(adjustment), Some(keyed.keeps(&answer)));
+    let recorded = keyed.recorded(keyed.action.adjusted(adjustment), &answer);
     foundation.adjust().run(adjustment, recorded).await?;
     Ok(answer)
 }

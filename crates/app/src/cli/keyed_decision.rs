@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use quipu_commit::{Answer, IdempotencyKey, IdempotencyRecord};
+use quipu_commit::{Answer, IdempotencyKey};
 use quipu_kernel::{Tenant, base62};
-use quipu_merchants::Actor;
-use quipu_payments::{AttemptError, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided};
+use quipu_merchants::{Actor, AuditRecord};
+use quipu_payments::{AttemptError, Recorded, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
@@ -54,9 +54,9 @@ impl<'a> KeyedDecision<'a> {
         Ok(Self { attempt, key, action })
     }
 
-    /// The record that keeps the answer under the key.
-    pub(super) fn keeps(&self, data: &Value) -> IdempotencyRecord {
-        self.attempt.record(of(data))
+    /// What the decision's commit records: this line of the audit log, and the answer under the key.
+    pub(super) fn recorded(&self, audit: AuditRecord, data: &Value) -> Recorded {
+        Recorded { audit, kept_answer: Some(self.attempt.record(of(data))) }
     }
 
     /// Makes the decision, unless it was made under this key, and answers what is to be printed: a repeat is the

@@ -175,7 +175,7 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, args: Decisio
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
             let audit = keyed.action.decided(decision, &note, before, after);
-            (audit, Some(keyed.keeps(&operator_record(after))))
+            keyed.recorded(audit, &operator_record(after))
         };
         let decided = foundation.decide().run(&id, decision, note.reason.as_deref(), &record).await?;
         Ok(operator_record(&decided))
@@ -189,7 +189,7 @@ async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key
     let keyed = KeyedDecision::of(foundation, payment.terms().tenant, StaffCall::Refund(id), key, &asked)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_, refund: &_| {
-            (keyed.action.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
+            keyed.recorded(keyed.action.refunded(before, after, refund), &json!(refund))
         };
         let (_, refund) = foundation.refund().run(id, &order, &record).await?;
         Ok(json!(refund))

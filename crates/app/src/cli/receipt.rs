@@ -72,7 +72,7 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     let keyed = KeyedDecision::of(foundation, tenant, StaffCall::Resolve(id), key, &asked)?;
     let answer = keyed.run(async || {
         let record = |before: &_, after: &_| {
-            (keyed.action.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
+            keyed.recorded(keyed.action.resolved(before, after), &operator_receipt(after))
         };
         Ok(operator_receipt(&foundation.resolve().run(id, action, &record).await?))
     });

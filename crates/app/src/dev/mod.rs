@@ -160,7 +160,7 @@ async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Re
     let adjustment = adjustment.map_err(|problems| anyhow!(problems.into_messages().join("\n")))?;
     let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
     let audit = StaffAction { entropy, at, actor: actor() }.adjusted(&adjustment);
-    Ok(foundation.adjust().run(&adjustment, (audit, None)).await?)
+    Ok(foundation.adjust().run(&adjustment, audit.into()).await?)
 }
 
 fn actor() -> Actor {

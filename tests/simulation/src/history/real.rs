@@ -167,13 +167,13 @@ impl Real {
             Step::Cancel => drop(self.cancel.run(self.tenant, id, None).await),
             Step::Decide(decision) => {
                 let line = || self.line("payment.decide").about(format!("payment/{id}"));
-                let record = |_: &Payment, _: &Payment| (line(), None);
+                let record = |_: &Payment, _: &Payment| line().into();
                 drop(self.decide.run(id, *decision, None, &record).await);
             }
             Step::Refund(part) => {
                 let order = RefundOrder { amount: amount(*part), reason: None, ticket_id: None };
                 let line = || self.line("payment.refund").about(format!("payment/{id}"));
-                let record = |_: &Payment, _: &Payment, _: &_| (line(), None);
+                let record = |_: &Payment, _: &Payment, _: &_| line().into();
                 drop(self.refund.run(id, &order, &record).await);
             }
             Step::Hear(kind, right, name) => {
@@ -197,7 +197,7 @@ impl Real {
                 let receipts = self.open_receipts(id).await;
                 let event = format!("{id} {name}");
                 let Some(receipt) = receipts.iter().find(|receipt| receipt.event_id == event) else { return };
-                let record = |_: &Receipt, _: &Receipt| (self.line("receipt.resolve"), None);
+                let record = |_: &Receipt, _: &Receipt| self.line("receipt.resolve").into();
                 drop(self.resolve.run(&receipt.receipt_id, *resolution, &record).await);
             }
         }

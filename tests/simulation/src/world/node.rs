@@ -10,7 +10,7 @@ use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
     AdjustBalance, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
     CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision,
-    Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder,
+    Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, Recorded, RefundOrder,
     RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment, SettlementPorts,
 };
 use serde_json::{Value, json};
@@ -216,7 +216,7 @@ impl Node {
         let Ok(amount) = Amount::new(units) else { return Call::Done };
         let order = RefundOrder { amount, reason: None, ticket_id: None };
         let record =
-            |_: &Payment, _: &Payment, _: &_| (self.line("payment.refund", format!("payment/{id}")), None);
+            |_: &Payment, _: &Payment, _: &_| self.line("payment.refund", format!("payment/{id}")).into();
         match self.refund.run(id, &order, &record).await {
             Ok(_) => self.around.book.open().refunded.push((id.clone(), units)),
             Err(DecideError::Store(StoreError::Failed(what))) => self.complain("refund", &what),
@@ -228,7 +228,7 @@ impl Node {
 
     pub(crate) async fn decide(&self, id: &PaymentId, decision: ManualDecision) -> Call {
         self.around.book.open().decided.insert(id.clone());
-        let record = |_: &Payment, _: &Payment| (self.line("payment.decide", format!("payment/{id}")), None);
+        let record = |_: &Payment, _: &Payment| self.line("payment.decide", format!("payment/{id}")).into();
         match self.decide.run(id, decision, None, &record).await {
             Err(DecideError::Store(StoreError::Failed(what))) => self.complain("decide", &what),
             Err(DecideError::Store(_)) => return Call::Again,
@@ -247,7 +247,7 @@ impl Node {
         if let Some(id) = &receipt.payment_id {
             self.around.book.open().decided.insert(id.clone());
         }
-        let record = |_: &Receipt, _: &Receipt| (self.line("receipt.resolve", "receipt".to_owned()), None);
+        let record = |_: &Receipt, _: &Receipt| self.line("receipt.resolve", "receipt".to_owned()).into();
         match self.resolve.run(&receipt.receipt_id, resolution, &record).await {
             Err(DecideError::Store(StoreError::Failed(what))) => self.complain("resolve", &what),
             Err(DecideError::Store(_)) => return Call::Again,
@@ -271,9 +271,10 @@ impl Node {
             "environment": tenant.environment(), "currency": currency, "amount": units, "reason": "a correction",
         });
         let Ok(adjustment) = Adjustment::parse(tenant.merchant(), &body) else { return Call::Done };
-        let line = self.line("balance.adjust", format!("adjustment/{number}"));
+        let audit = self.line("balance.adjust", format!("adjustment/{number}"));
+        let recorded = Recorded { audit, kept_answer: Some(record) };
         let known = (tenant, currency, units);
-        match self.adjust.run(&adjustment, (line, Some(record))).await {
+        match self.adjust.run(&adjustment, recorded).await {
             Ok(()) | Err(DecideError::IdempotencyKeyUsed) => {
                 self.around.book.open().adjusted.insert(number, known);
             }

@@ -23,7 +23,7 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
             let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
             let audit = keyed.action.adjusted(&adjustment);
             let data = shown(&call, &adjustment, &audit);
-            let recorded = (audit, keyed.keeps(&data));
+            let recorded = keyed.recorded(audit, &data);
             call.state.services.adjust.run(&adjustment, recorded).await.map_err(in_words_of_adjustment)?;
             Ok(data)
         })

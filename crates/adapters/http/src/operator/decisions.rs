@@ -37,7 +37,7 @@ async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecisi
             let note = DecisionNote::parse(&call.optional_json().await?)?;
             let record = |before: &_, after: &_| {
                 let audit = keyed.action.decided(decision, &note, before, after);
-                (audit, keyed.keeps(&operator_record(after)))
+                keyed.recorded(audit, &operator_record(after))
             };
             let reason = note.reason.as_deref();
             let decided = call.state.services.decide.run(payment.id(), decision, reason, &record).await?;

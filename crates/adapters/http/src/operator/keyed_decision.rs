@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Answer, IdempotencyRecord};
+use quipu_commit::Answer;
 use quipu_kernel::Tenant;
-use quipu_payments::{Answered, AttemptError, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided};
+use quipu_merchants::AuditRecord;
+use quipu_payments::{
+    Answered, AttemptError, Recorded, StaffAction, StaffAttempt, StaffCall, StaffRequest, Undecided,
+};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
@@ -44,9 +47,10 @@ impl<'a> KeyedDecision<'a> {
         Ok(Self { action, attempt: Some(StaffAttempt::new(reads, commit, request)) })
     }
 
-    /// The record that keeps the answer with this data in the decision's commit.
-    pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
-        self.attempt.as_ref().map(|attempt| attempt.record(answer(data)))
+    /// What the decision's commit records: this line of the audit log, and under a key the answer with this data.
+    pub(super) fn recorded(&self, audit: AuditRecord, data: &Value) -> Recorded {
+        let kept_answer = self.attempt.as_ref().map(|attempt| attempt.record(answer(data)));
+        Recorded { audit, kept_answer }
     }
 
     /// Makes the decision, unless it was made under this key, and answers with its data. `decide` reads the body

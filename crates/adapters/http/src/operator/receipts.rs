@@ -41,7 +41,7 @@ pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome
         .run(async || {
             let action = wanted(&call.json().await?)?;
             let record = |before: &_, after: &_| {
-                (keyed.action.resolved(before, after), keyed.keeps(&operator_receipt(after)))
+                keyed.recorded(keyed.action.resolved(before, after), &operator_receipt(after))
             };
             let resolved = call.state.services.resolve.run(&receipt.receipt_id, action, &record).await?;
             Ok(operator_receipt(&resolved))

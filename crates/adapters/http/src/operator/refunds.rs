@@ -20,7 +20,7 @@ pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome 
         .run(async || {
             let order = RefundOrder::parse(&call.json().await?)?;
             let record = |before: &_, after: &_, refund: &_| {
-                (keyed.action.refunded(before, after, refund), keyed.keeps(&shown(after, refund)))
+                keyed.recorded(keyed.action.refunded(before, after, refund), &shown(after, refund))
             };
             let (payment, refund) = call.state.services.refund.run(payment.id(), &order, &record).await?;
             Ok(shown(&payment, &refund))

@@ -81,9 +81,7 @@ impl AdjustBalance {
     pub async fn run(&self, adjustment: &Adjustment, recorded: Recorded) -> Result<(), DecideError> {
         let mut changes = Changes::new(adjustment.tenant, self.clock.now());
         changes.transactions.push(Transaction::adjustment(adjustment.currency, adjustment.amount));
-        let (audit, answer) = recorded;
-        changes.add(audit);
-        changes.idempotency = answer;
+        recorded.add_to(&mut changes);
         self.commit.commit(changes).await?;
         Ok(())
     }

@@ -85,9 +85,7 @@ impl DecidePayment {
                 TransitionContext { failure: failure.clone(), ..TransitionContext::new(now, &*self.entropy) };
             let moved = chain(before.clone(), decision.triggers(&before), &context);
             let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
-            let (audit, answer) = record(&before, &after);
-            changes.add(audit);
-            changes.idempotency = answer;
+            record(&before, &after).add_to(&mut changes);
             Ok(Decided::change(changes, after))
         };
         act(&*self.commit, read, decide).await

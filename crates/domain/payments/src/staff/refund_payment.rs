@@ -96,10 +96,8 @@ impl RefundPayment {
             let context = TransitionContext::new(at, &*self.entropy);
             let moved = payment.apply(Trigger::Refund(order.amount), context);
             let Changed { payment: after, mut changes } = moved.map_err(NotAllowed::from)?;
-            let (audit, answer) = record(&before, &after, &refund);
             changes.add(refund.clone());
-            changes.add(audit);
-            changes.idempotency = answer;
+            record(&before, &after, &refund).add_to(&mut changes);
             Ok(Decided::change(changes, (after, refund)))
         };
         act(&*self.commit, read, decide).await

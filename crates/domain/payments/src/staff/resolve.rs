@@ -56,10 +56,8 @@ impl ResolveReceipt {
                 Resolution::Ignore => Changes::new(filed_under(receipt.tenant), at),
             };
             let after = Receipt { resolved: Some(Resolved { how: resolution, at }), ..receipt.clone() };
-            let (audit, answer) = record(&receipt, &after);
             changes.saves.push(after.clone().into_save());
-            changes.add(audit);
-            changes.idempotency = answer;
+            record(&receipt, &after).add_to(&mut changes);
             Ok(Decided::change(changes, after))
         };
         act(&*self.commit, || self.read(id), decide).await

@@ -92,7 +92,7 @@ fn adjust(world: &World, units: i64) -> Result<(), DecideError> {
         after: Value::Null,
     };
     let use_case = AdjustBalance::new(world.store.clone(), world.clock.clone());
-    ready(use_case.run(&adjustment(units).expect("an order"), (audit, None)))
+    ready(use_case.run(&adjustment(units).expect("an order"), audit.into()))
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn resolved(world: &World, resolution: Resolution) -> Result<AuditRecord, Decide
     let record = |before: &Receipt, after: &Receipt| {
         let audit = action(world).resolved(before, after);
         *line.lock().expect("nobody panicked") = Some(audit.clone());
-        (audit, None)
+        audit.into()
     };
     ready(resolve.run(&receipt.receipt_id, resolution, &record))?;
     Ok(line.into_inner().expect("nobody panicked").expect("a line"))
@@ -86,7 +86,7 @@ fn refund(world: &World, id: &PaymentId, units: i64) -> Result<Payment, DecideEr
     let refund = RefundPayment::new(store.clone(), store, world.clock.clone(), world.entropy.clone());
     let order = RefundOrder { amount: amount(units), reason: None, ticket_id: None };
     let record =
-        |before: &Payment, after: &Payment, refund: &_| (action(world).refunded(before, after, refund), None);
+        |before: &Payment, after: &Payment, refund: &_| action(world).refunded(before, after, refund).into();
     ready(refund.run(id, &order, &record)).map(|(payment, _)| payment)
 }
 
