@@ -19,7 +19,6 @@ use crate::{
         changes::{self, CustomerClaim},
         page_links::PageLinks,
         payload,
-        status::Situation,
     },
     ports::PaymentReads,
     rail::{
@@ -32,6 +31,13 @@ use crate::{
         invalid::{judge_webhook, refuse_unknown_customer},
     },
 };
+
+/// How long payments wait where their route does not say it (docs/OPERATIONS.md, `expires_in`): a hosted withdrawal
+/// for its recipient, a deposit for its money.
+const FOR_A_RECIPIENT: Duration = Duration::from_hours(72);
+const FOR_CASH: Duration = Duration::from_hours(72);
+const FOR_A_TRANSFER: Duration = Duration::from_hours(24);
+const FOR_CARD_OR_CRYPTO: Duration = Duration::from_hours(1);
 
 /// The amounts that a route admits.
 #[derive(Debug, Clone, Copy)]
@@ -222,23 +228,18 @@ impl Decider {
 
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
     fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
-        let has_recipient = draft.payout.is_some();
-        let (kind, method, refundable) = (draft.kind, draft.method, Minor::ZERO);
-        let unfilled = Situation { kind, method, has_recipient, refundable }.lacks_recipient();
-        if draft.kind.direction() == Direction::Withdrawal && !unfilled {
-            return None;
-        }
-        if draft.method == Method::RedirectPay {
-            return Some(self.redirectpay_cancel_after);
-        }
-        let hours = match draft.method {
-            _ if unfilled => 72,
-            Method::Cash | Method::CashStore => 72,
-            Method::Card | Method::Crypto => 1,
-            Method::BankTransfer | Method::Spei | Method::PayId | Method::RedirectPay => 24,
-        };
         let of_route = route.expires_in.map(|seconds| Duration::from_secs(seconds.into()));
-        Some(of_route.unwrap_or(Duration::from_hours(hours)))
+        if draft.kind.lacks_recipient(draft.payout.is_some()) {
+            return Some(of_route.unwrap_or(FOR_A_RECIPIENT));
+        }
+        let usual = match (draft.kind.direction(), draft.method) {
+            (Direction::Withdrawal, _) => return None,
+            (Direction::Deposit, Method::RedirectPay) => return Some(self.redirectpay_cancel_after),
+            (Direction::Deposit, Method::Cash | Method::CashStore) => FOR_CASH,
+            (Direction::Deposit, Method::Card | Method::Crypto) => FOR_CARD_OR_CRYPTO,
+            (Direction::Deposit, Method::BankTransfer | Method::Spei | Method::PayId) => FOR_A_TRANSFER,
+        };
+        Some(of_route.unwrap_or(usual))
     }
 }
 
@@ -246,7 +247,7 @@ impl Decider {
 fn first_due(payment: &Payment, wanted: Option<Due>, must_be_requested: bool) -> Option<Due> {
     let expiry = payment.terms().expiry();
     match wanted {
-        _ if payment.situation().lacks_recipient() => expiry,
+        _ if payment.waits_for_recipient() => expiry,
         // Even if it expires before: only a question finds out what became of the instructions.
         Some(question) if must_be_requested => {
             Due::earlier(Some(question), expiry).map(|due| Due { at: due.at, ..question })

@@ -24,6 +24,11 @@ impl PaymentType {
         matches!(self, Self::DepositPp | Self::WithdrawalPp)
     }
 
+    /// Whether this is a hosted withdrawal whose recipient is not known yet.
+    pub(crate) const fn lacks_recipient(self, has_recipient: bool) -> bool {
+        matches!(self, Self::WithdrawalPp) && !has_recipient
+    }
+
     /// Whether money comes in or goes out.
     pub const fn direction(self) -> Direction {
         match self {

@@ -48,7 +48,7 @@ impl Payment {
 
     /// Whether it waits for its recipient to enter the destination.
     pub fn waits_for_recipient(&self) -> bool {
-        self.situation().lacks_recipient() && self.status() == Status::Pending
+        self.terms.kind.lacks_recipient(self.state.payout.is_some()) && self.status() == Status::Pending
     }
 
     /// The payment with its recipient. Its status does not change, so there is no event before its next move.

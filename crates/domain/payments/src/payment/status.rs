@@ -72,7 +72,11 @@ impl Status {
             (Withdrawal, Self::Pending, Trigger::Cancel) => Self::Cancelled,
             (Withdrawal, Self::Pending, Trigger::Submit) if about.has_recipient => Self::Processing,
             (Withdrawal, Self::Pending | Self::Processing, Trigger::Fail) => Self::Failed,
-            (Withdrawal, Self::Pending, Trigger::Expire) if about.lacks_recipient() => Self::Expired,
+            (Withdrawal, Self::Pending, Trigger::Expire)
+                if about.kind.lacks_recipient(about.has_recipient) =>
+            {
+                Self::Expired
+            }
             (Withdrawal, Self::Processing, Trigger::Confirm) => Self::Completed,
             (Withdrawal, Self::Completed, Trigger::Return) => Self::Refunded,
             _ => return None,
@@ -92,13 +96,6 @@ pub struct Situation {
     pub has_recipient: bool,
     /// The amount of a deposit that was not refunded, in minor units.
     pub refundable: Minor,
-}
-
-impl Situation {
-    /// Whether this is a hosted withdrawal whose recipient is not known yet.
-    pub(crate) const fn lacks_recipient(self) -> bool {
-        matches!(self.kind, PaymentType::WithdrawalPp) && !self.has_recipient
-    }
 }
 
 /// The trigger of a move.
