@@ -3,13 +3,28 @@
 use std::sync::Arc;
 
 use quipu_commit::{Commit, Decided, act};
-use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
+use quipu_kernel::{Clock, Entropy, Fields, PaymentId, Problems, Tenant};
+use serde_json::Value;
 
 use crate::{
     error::CancelError,
-    payment::{Failure, Payment, apply::TransitionContext, status::Trigger},
+    payment::{Failure, MAX_REASON, Payment, apply::TransitionContext, status::Trigger},
     ports::PaymentReads,
 };
+
+/// A merchant's reason for cancelling, at most 500 characters, if it gave one.
+#[derive(Debug, Clone, Default)]
+pub struct CancelReason(Option<String>);
+
+impl CancelReason {
+    /// Reads what the merchant wrote.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let reason = fields.optional_long_text("reason", MAX_REASON, &mut problems);
+        problems.into_result().map(|()| Self(reason))
+    }
+}
 
 /// Cancels payments for merchants.
 pub struct CancelPayment {
@@ -30,8 +45,8 @@ impl CancelPayment {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Cancels a payment of the tenant and answers it as it is afterwards. The reason (at most 500
-    /// characters, checked by the caller) becomes the message of its failure, under the code `CANCELLED`.
+    /// Cancels a payment of the tenant and answers it as it is afterwards. The reason becomes the message of its
+    /// failure, under the code `CANCELLED`.
     ///
     /// If a worker submits the same payment at the same time, exactly one of the two succeeds: the other's
     /// commit is stale.
@@ -39,9 +54,9 @@ impl CancelPayment {
         &self,
         tenant: Tenant,
         id: &PaymentId,
-        reason: Option<String>,
+        reason: CancelReason,
     ) -> Result<Payment, CancelError> {
-        let failure = reason.map(|message| Failure { code: Failure::CANCELLED.to_owned(), message });
+        let failure = reason.0.map(|message| Failure { code: Failure::CANCELLED.to_owned(), message });
         let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
         let decide = |payment: Payment| {
             let status = payment.status();

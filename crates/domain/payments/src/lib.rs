@@ -25,7 +25,7 @@ pub use alert::{Alert, RaiseAlert};
 pub use bank::entry::{BankEntry, MovementNames, Side, names_a_payment};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use bank::transfer::{BankAccount, Debtor, Transfer};
-pub use cancel::CancelPayment;
+pub use cancel::{CancelPayment, CancelReason};
 pub use consequence::Consequence;
 pub use create::keyed::{Answered, KeyedRequest, RefusalForm};
 pub use create::methods;

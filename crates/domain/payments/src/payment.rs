@@ -83,6 +83,9 @@ impl Failure {
     }
 }
 
+/// The most characters of a reason that a merchant or a member of staff gives.
+pub(crate) const MAX_REASON: usize = 500;
+
 wire_names! {
     /// What a worker must do with a payment next.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,9 +7,9 @@ use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    CancelPayment, CreatePayment, Creation, CreationPorts, CrossTenantReads, DecidePayment, Draft, Payment,
-    PaymentReads, ProcessRailEvent, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder,
-    RefundPayment, ResolveReceipt, SettlePayment, SettlementPorts, Status,
+    CancelPayment, CancelReason, CreatePayment, Creation, CreationPorts, CrossTenantReads, DecidePayment,
+    Draft, Payment, PaymentReads, ProcessRailEvent, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter,
+    RefundOrder, RefundPayment, ResolveReceipt, SettlePayment, SettlementPorts, Status,
 };
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ impl Real {
     /// Takes a step; what is refused is refused, and the model says whether it should have been.
     pub(super) async fn take(&self, id: &PaymentId, model: &Model, step: &Step) {
         match step {
-            Step::Cancel => drop(self.cancel.run(self.tenant, id, None).await),
+            Step::Cancel => drop(self.cancel.run(self.tenant, id, CancelReason::default()).await),
             Step::Decide(decision) => {
                 let line = || self.line("payment.decide").about(format!("payment/{id}"));
                 let record = |_: &Payment, _: &Payment| line().into();

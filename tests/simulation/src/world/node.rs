@@ -8,10 +8,11 @@ use quipu_kernel::{
 };
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    AdjustBalance, Adjustment, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
-    CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest, ManualDecision,
-    Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, Recorded, RefundOrder,
-    RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment, SettlementPorts,
+    AdjustBalance, Adjustment, CancelError, CancelPayment, CancelReason, CreateError, CreatePayment,
+    Creation, CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest,
+    ManualDecision, Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter,
+    Recorded, RefundOrder, RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment,
+    SettlementPorts,
 };
 use serde_json::{Value, json};
 
@@ -203,7 +204,7 @@ impl Node {
     }
 
     pub(crate) async fn cancel(&self, tenant: Tenant, id: &PaymentId) -> Call {
-        match self.cancel.run(tenant, id, None).await {
+        match self.cancel.run(tenant, id, CancelReason::default()).await {
             Ok(_) => drop(self.around.book.open().cancelled.insert(id.clone())),
             Err(CancelError::Store(StoreError::Failed(what))) => self.complain("cancel", &what),
             Err(CancelError::Store(_)) => return Call::Again,

@@ -7,10 +7,7 @@ use quipu_kernel::{Clock, Currency, Environment, Fields, MerchantId, Minor, Prob
 use quipu_ledger::Transaction;
 use serde_json::Value;
 
-use crate::{
-    error::DecideError,
-    staff::recorded::{MAX_REASON, Recorded},
-};
+use crate::{error::DecideError, payment::MAX_REASON, staff::recorded::Recorded};
 
 /// A person's order to adjust a balance, by any amount but zero.
 #[derive(Debug, Clone)]

@@ -9,10 +9,11 @@ use serde_json::Value;
 use crate::{
     error::{DecideError, NotAllowed},
     payment::{
-        Failure, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision, moves::chain,
+        Failure, MAX_REASON, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision,
+        moves::chain,
     },
     ports::CrossTenantReads,
-    staff::recorded::{MAX_REASON, Recorded},
+    staff::recorded::Recorded,
 };
 
 /// The most characters of a bank's or provider's reference.

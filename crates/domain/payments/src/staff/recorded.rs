@@ -3,9 +3,6 @@
 use quipu_commit::{Changes, IdempotencyRecord};
 use quipu_merchants::AuditRecord;
 
-/// The most characters of a reason in words.
-pub(crate) const MAX_REASON: usize = 500;
-
 /// What the commit of a decision records of it.
 #[derive(Debug)]
 pub struct Recorded {

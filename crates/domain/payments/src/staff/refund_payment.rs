@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::{
     error::{DecideError, NotAllowed},
     payment::{
-        Payment,
+        MAX_REASON, Payment,
         apply::TransitionContext,
         changes::Changed,
         refund::{NotRefundable, Refund},
         status::Trigger,
     },
     ports::CrossTenantReads,
-    staff::recorded::{MAX_REASON, Recorded},
+    staff::recorded::Recorded,
 };
 
 /// The most characters of a ticket's identifier.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, deposit, minor, ready, withdrawal};
 use crate::{
-    AdjustBalance, Adjustment, CancelError, CancelPayment, DecideError, Payment, Status, TransitionContext,
-    Trigger,
+    AdjustBalance, Adjustment, CancelError, CancelPayment, CancelReason, DecideError, Payment, Status,
+    TransitionContext, Trigger,
 };
 
 fn cancel(
@@ -20,7 +20,8 @@ fn cancel(
 ) -> Result<Payment, CancelError> {
     let store = world.store.clone();
     let use_case = CancelPayment::new(store.clone(), store, world.clock.clone(), world.entropy.clone());
-    ready(use_case.run(tenant, id, reason.map(str::to_owned)))
+    let reason = CancelReason::parse(&json!({ "reason": reason })).expect("a reason");
+    ready(use_case.run(tenant, id, reason))
 }
 
 #[test]
