@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::Timestamp,
     entropy::{Entropy, base32, base32_digit},
+    json::MAX_JSON_INTEGER,
     locked::locked,
     unrecognised::Unrecognised,
 };
@@ -39,6 +40,13 @@ numeric_id! {
 numeric_id! {
     /// A merchant's customer, 1 to 2^53 − 1.
     CustomerId
+}
+
+impl CustomerId {
+    /// The customer with this number, if it is one that a customer may have.
+    pub fn admitted(number: i64) -> Option<Self> {
+        (1..=MAX_JSON_INTEGER).contains(&number).then_some(Self(number))
+    }
 }
 
 /// The last instant, in Unix milliseconds, that has 13 digits.

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The largest magnitude of any amount, 2^53 − 1: the last integer that every JSON reader holds exactly.
-pub const MAX_MINOR: i64 = (1 << 53) - 1;
+use crate::json::MAX_JSON_INTEGER;
+
+/// The largest magnitude of any amount, 2^53 − 1.
+pub const MAX_MINOR: i64 = MAX_JSON_INTEGER;
 
 /// A sum or amount left the range of −(2^53 − 1) to 2^53 − 1 minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! A page of a list.
 
-use crate::problems::Problems;
+use crate::{json::MAX_JSON_INTEGER, problems::Problems};
 
 /// Which part of a list is wanted (docs/API.md, "Lists").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ impl Page {
     /// A page of `limit` items (1 to 100) after the first `offset` items (at most 2^53 − 1, so that any
     /// database takes it).
     pub fn new(limit: u32, offset: u64) -> Option<Self> {
-        let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::money::MAX_MINOR.unsigned_abs();
+        let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= MAX_JSON_INTEGER.unsigned_abs();
         fits.then_some(Self { limit, offset })
     }
 

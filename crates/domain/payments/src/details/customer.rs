@@ -67,10 +67,9 @@ impl NamedCustomer {
 }
 
 pub(crate) fn read_id(body: &Fields<'_>, problems: &mut Problems) -> Option<CustomerId> {
-    let id = body.integer("customer_id", problems)?;
-    if !(1..=quipu_kernel::MAX_MINOR).contains(&id) {
+    let id = CustomerId::admitted(body.integer("customer_id", problems)?);
+    if id.is_none() {
         problems.add("customer_id", "must be an integer from 1 to 2^53 - 1");
-        return None;
     }
-    Some(CustomerId(id))
+    id
 }

@@ -1,6 +1,6 @@
 //! Listing payments.
 
-use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
+use quipu_kernel::{CustomerId, Page, Problems};
 use quipu_payments::PaymentFilter;
 
 use crate::{
@@ -50,9 +50,9 @@ fn reference(query: &Query, problems: &mut Problems) -> Option<String> {
 
 fn customer(query: &Query, problems: &mut Problems) -> Option<CustomerId> {
     let number = query.whole_number("customer_id", problems)?;
-    let id = i64::try_from(number).ok().filter(|id| (1..=MAX_MINOR).contains(id));
+    let id = i64::try_from(number).ok().and_then(CustomerId::admitted);
     if id.is_none() {
         problems.add("customer_id", "must be from 1 to 2^53 - 1");
     }
-    id.map(CustomerId)
+    id
 }
