@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
-use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
+use quipu_kernel::{PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
 /// The key under which an answer is kept: its tenant ([`Audience::keeper`]), its audience, and the caller's
 /// key.
@@ -57,7 +57,7 @@ impl Audience {
     pub const fn keeper(self, tenant: Tenant) -> Tenant {
         match self {
             Self::Merchant => tenant,
-            Self::Operator => Tenant::new(MerchantId(0), Environment::Live),
+            Self::Operator => Tenant::NOBODY,
         }
     }
 

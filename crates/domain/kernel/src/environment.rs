@@ -34,6 +34,9 @@ pub struct Tenant {
 }
 
 impl Tenant {
+    /// The tenant of rows that belong to no merchant or to all of them; no real merchant has its number.
+    pub const NOBODY: Self = Self::new(MerchantId(0), Environment::Live);
+
     /// The named merchant in the named environment.
     pub const fn new(merchant: MerchantId, environment: Environment) -> Self {
         Self { merchant, environment }

@@ -1,27 +1,21 @@
 //! What became of an event of a rail, and the row that says so.
 
 use quipu_commit::Record;
-use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{PaymentId, Tenant, Timestamp};
 
 use crate::{
     history::receipt::{PARKED, ParkReason},
     rail::event::RailEvent,
 };
 
-/// The tenant of what names no payment; no real merchant has its number.
-const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
-
 /// The tenant under which something is stored that names `tenant`, or none.
-pub const fn filed_under(tenant: Option<Tenant>) -> Tenant {
-    match tenant {
-        Some(tenant) => tenant,
-        None => UNKNOWN_TENANT,
-    }
+pub fn filed_under(tenant: Option<Tenant>) -> Tenant {
+    tenant.unwrap_or(Tenant::NOBODY)
 }
 
 /// The tenant that is named by something stored under `tenant`; the reverse of [`filed_under`].
 pub fn named_by(tenant: Tenant) -> Option<Tenant> {
-    Some(tenant).filter(|tenant| tenant.merchant() != UNKNOWN_TENANT.merchant())
+    Some(tenant).filter(|tenant| tenant.merchant() != Tenant::NOBODY.merchant())
 }
 
 /// The outcome of an event.
