@@ -8,7 +8,9 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
-use crate::{blank::unless_blank, clock::Timestamp, money::Amount, problems::Problems, web_url::is_web_url};
+use crate::{
+    blank::unless_blank, money::Amount, problems::Problems, timestamp::Timestamp, web_url::is_web_url,
+};
 
 /// The first number that is too large for every integer here.
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;

@@ -12,10 +12,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    clock::Timestamp,
     entropy::{Entropy, base32, base32_digit},
     json::MAX_JSON_INTEGER,
     locked::locked,
+    timestamp::Timestamp,
     unrecognised::Unrecognised,
 };
 

@@ -18,13 +18,14 @@ mod period;
 mod problems;
 mod secret;
 mod store_error;
+mod timestamp;
 mod unrecognised;
 mod uuid_text;
 mod web_url;
 mod wire_names;
 
 pub use blank::unless_blank;
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{Clock, SystemClock};
 pub use currency::Currency;
 pub use day::Day;
 pub use entropy::{BASE62, Entropy, base32, base62};
@@ -43,6 +44,7 @@ pub use secret::Secret;
 #[doc(hidden)]
 pub use serde;
 pub use store_error::StoreError;
+pub use timestamp::Timestamp;
 pub use unrecognised::Unrecognised;
 pub use uuid_text::{read_uuid, uuid_v4, uuid_v7};
 pub use web_url::{is_https, is_web_url, names_a_user};

@@ -1,6 +1,6 @@
 //! Periods of time.
 
-use crate::clock::Timestamp;
+use crate::timestamp::Timestamp;
 
 /// A period of time, both ends included; an absent end is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

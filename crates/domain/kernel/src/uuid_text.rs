@@ -2,7 +2,7 @@
 
 use uuid::{Builder, Uuid};
 
-use crate::{clock::Timestamp, entropy::Entropy};
+use crate::{entropy::Entropy, timestamp::Timestamp};
 
 /// A new random UUID (version 4).
 pub fn uuid_v4(entropy: &dyn Entropy) -> String {
