@@ -63,7 +63,7 @@ pub use rail::answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, R
 pub use rail::callback::{CallbackHeaders, NotVerified};
 pub use rail::event::{RailEvent, RailEventKind, provider_reference};
 pub use rail::rails::Rails;
-pub use rail::{IssuedInstructions, Rail};
+pub use rail::{CIRCUIT_OPEN_FOR, IssuedInstructions, Rail};
 pub use rail_events::{Attention, ProcessRailEvent};
 pub use request::creation::Creation;
 pub use request::draft::Draft;

@@ -20,6 +20,9 @@ use crate::{
     },
 };
 
+/// How long a provider that fails repeatedly gets no calls. Whoever wanted to call it is to come back after this time.
+pub const CIRCUIT_OPEN_FOR: Duration = Duration::from_secs(15);
+
 /// The instructions that a rail makes for a new payment without asking a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssuedInstructions {

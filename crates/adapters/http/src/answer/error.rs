@@ -7,7 +7,9 @@ use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
 use quipu_kernel::{Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
-use quipu_payments::{AttemptError, CancelError, CreateError, DecideError, NotVerified, RailEventError};
+use quipu_payments::{
+    AttemptError, CIRCUIT_OPEN_FOR, CancelError, CreateError, DecideError, NotVerified, RailEventError,
+};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
 use quipu_webhooks::EndpointError;
@@ -19,9 +21,6 @@ use super::{
 
 /// How many seconds a caller waits after `OVERLOADED`.
 const OVERLOAD_RETRY_SECONDS: u32 = 1;
-
-/// How many seconds a caller waits for a provider that does not answer: as long as it is left alone.
-const PROVIDER_RETRY_SECONDS: u32 = 15;
 
 /// An error as it will be answered. Its status follows from its code, and its shape from the route's family.
 #[derive(Debug)]
@@ -143,7 +142,7 @@ impl ApiError {
                 headers.insert(header::RETRY_AFTER, OVERLOAD_RETRY_SECONDS.into());
             }
             Self::ProviderSilent => {
-                headers.insert(header::RETRY_AFTER, PROVIDER_RETRY_SECONDS.into());
+                headers.insert(header::RETRY_AFTER, CIRCUIT_OPEN_FOR.as_secs().into());
             }
             Self::MethodNotAllowed { allow } => {
                 if let Ok(allow) = header::HeaderValue::try_from(allow) {

@@ -4,11 +4,10 @@
 use std::{sync::Mutex, time::Duration};
 
 use quipu_kernel::{Timestamp, locked};
+use quipu_payments::CIRCUIT_OPEN_FOR;
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 5;
-/// How long an open circuit stays open before one call may try.
-const OPEN_FOR: Duration = Duration::from_secs(15);
 /// How long a probe is reserved for the caller to whom it was promised.
 const PROMISED_FOR: Duration = Duration::from_secs(5);
 
@@ -53,7 +52,7 @@ impl Default for Breaker {
 /// Whether the time `until` is still to come. It is never further away than an open circuit lasts, unless the clock was
 /// set back meanwhile, and then it is over.
 fn is_ahead(until: Timestamp, now: Timestamp) -> bool {
-    now < until && until <= now.plus(OPEN_FOR)
+    now < until && until <= now.plus(CIRCUIT_OPEN_FOR)
 }
 
 impl Breaker {
@@ -79,7 +78,7 @@ impl Breaker {
     /// Lets a promised call through, whatever the circuit's state is now: the payment behind it is already
     /// committed.
     pub(super) fn redeem(&self, passage: Passage, now: Timestamp) {
-        self.end_promise(passage, now.plus(OPEN_FOR));
+        self.end_promise(passage, now.plus(CIRCUIT_OPEN_FOR));
     }
 
     /// Withdraws the promise of a call that will not be made; any other call may then be the probe.
@@ -102,7 +101,7 @@ impl Breaker {
             Circuit::Closed(_) => true,
             Circuit::Open(until) | Circuit::Promised(until) if is_ahead(until, now) => false,
             Circuit::Open(_) | Circuit::Promised(_) => {
-                *circuit = Circuit::Open(now.plus(OPEN_FOR));
+                *circuit = Circuit::Open(now.plus(CIRCUIT_OPEN_FOR));
                 true
             }
         }
@@ -113,7 +112,7 @@ impl Breaker {
     pub(super) fn abandon(&self, now: Timestamp) {
         let mut circuit = self.lock();
         if matches!(*circuit, Circuit::Open(_)) {
-            *circuit = Circuit::Open(now.plus(OPEN_FOR));
+            *circuit = Circuit::Open(now.plus(CIRCUIT_OPEN_FOR));
         }
     }
 
@@ -125,8 +124,8 @@ impl Breaker {
             Circuit::Closed(_) if answered => (Circuit::Closed(0), None),
             Circuit::Open(_) | Circuit::Promised(_) if answered => (Circuit::Closed(0), Some(Turned::Closed)),
             Circuit::Closed(failures) if failures + 1 < FAILURES => (Circuit::Closed(failures + 1), None),
-            Circuit::Closed(_) => (Circuit::Open(now.plus(OPEN_FOR)), Some(Turned::Open)),
-            Circuit::Open(_) | Circuit::Promised(_) => (Circuit::Open(now.plus(OPEN_FOR)), None),
+            Circuit::Closed(_) => (Circuit::Open(now.plus(CIRCUIT_OPEN_FOR)), Some(Turned::Open)),
+            Circuit::Open(_) | Circuit::Promised(_) => (Circuit::Open(now.plus(CIRCUIT_OPEN_FOR)), None),
         };
         *circuit = next;
         turned
@@ -156,7 +155,7 @@ mod tests {
             assert_eq!(breaker.note(false, NOON), turned);
         }
         assert!(breaker.is_open(NOON) && breaker.promise(NOON).is_none() && !breaker.admit(NOON));
-        let later = NOON.plus(OPEN_FOR);
+        let later = NOON.plus(CIRCUIT_OPEN_FOR);
         assert!(!breaker.is_open(later));
         assert!(breaker.admit(later), "one probe");
         assert!(!breaker.admit(later) && breaker.promise(later).is_none(), "and only one");
@@ -171,13 +170,13 @@ mod tests {
         for _ in 0..FAILURES {
             breaker.note(false, NOON);
         }
-        let later = NOON.plus(OPEN_FOR);
+        let later = NOON.plus(CIRCUIT_OPEN_FOR);
         assert_eq!(breaker.promise(later), Some(Passage::Probe));
         assert!(breaker.promise(later).is_none() && !breaker.admit(later), "nobody else");
         breaker.redeem(Passage::Probe, later);
         assert!(!breaker.admit(later), "once");
         // A promise that is not redeemed blocks other callers only briefly.
-        let again = later.plus(OPEN_FOR);
+        let again = later.plus(CIRCUIT_OPEN_FOR);
         assert!(breaker.promise(again).is_some() && breaker.promise(again).is_none());
         assert!(breaker.admit(again.plus(PROMISED_FOR)));
     }
@@ -188,7 +187,7 @@ mod tests {
         for _ in 0..FAILURES {
             breaker.note(false, NOON);
         }
-        let later = NOON.plus(OPEN_FOR);
+        let later = NOON.plus(CIRCUIT_OPEN_FOR);
         let probe = breaker.promise(later).expect("promised");
         breaker.give_back(Passage::AsUsual, later);
         assert!(breaker.promise(later).is_none(), "somebody else's");
@@ -204,10 +203,10 @@ mod tests {
         for _ in 0..FAILURES {
             breaker.note(false, NOON);
         }
-        let later = NOON.plus(OPEN_FOR);
+        let later = NOON.plus(CIRCUIT_OPEN_FOR);
         assert!(breaker.admit(later));
         assert_eq!(breaker.note(false, later), None);
-        assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(OPEN_FOR)).is_some());
+        assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(CIRCUIT_OPEN_FOR)).is_some());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use hyper_util::{
 };
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::Direction;
+use quipu_payments::CIRCUIT_OPEN_FOR;
 use quipu_signing::WebhookSecret;
 
 use super::{
@@ -238,7 +239,8 @@ impl Drop for Outcome<'_> {
         match self.client.breaker.note(answered, now) {
             Some(Turned::Open) => {
                 metrics::gauge!("quipu_rails_left_alone").increment(1.0);
-                tracing::warn!(rail, "the circuit is open: no calls to the provider for 15 seconds");
+                let seconds = CIRCUIT_OPEN_FOR.as_secs();
+                tracing::warn!(rail, "the circuit is open: no calls to the provider for {seconds} seconds");
             }
             Some(Turned::Closed) => {
                 metrics::gauge!("quipu_rails_left_alone").decrement(1.0);

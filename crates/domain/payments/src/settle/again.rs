@@ -15,9 +15,6 @@ use crate::{
 /// When an outcome that the ledger could not book is asked for again; the operator has to make room first.
 pub(super) const RETRY_AFTER: Duration = Duration::from_hours(1);
 
-/// After how long a rail whose circuit is open is tried again.
-pub(super) const CIRCUIT_OPEN_FOR: Duration = Duration::from_secs(15);
-
 /// The first wait of a withdrawal whose rail has no room; each further wait is twice as long.
 const IN_A_MOMENT: Duration = Duration::from_millis(250);
 /// The longest of these waits, and every wait for a question without room or a payment on an unknown rail. It

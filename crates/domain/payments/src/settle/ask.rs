@@ -5,13 +5,14 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, RETRY_AFTER, expiry, outside_schedule_if_taken_over},
+    again::{IN_A_WHILE, RETRY_AFTER, expiry, outside_schedule_if_taken_over},
 };
 use crate::{
     error::{RailEventError, SettleError},
     history::received::RailEventOutcome,
     payment::{Due, DueAction, Payment, changes, status::Status},
     rail::{
+        CIRCUIT_OPEN_FOR,
         answer::{Arrival, Instructed, RailStatus},
         event::{RailEvent, RailEventKind},
     },

@@ -7,7 +7,7 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, until_room},
+    again::{IN_A_WHILE, expiry, not_begun, until_room},
     stale_is_success,
 };
 use crate::{
@@ -19,6 +19,7 @@ use crate::{
         status::{Status, Trigger},
     },
     rail::{
+        CIRCUIT_OPEN_FOR,
         answer::{Capacity, Reservation, Submission},
         event::RailEvent,
     },
