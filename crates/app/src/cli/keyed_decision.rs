@@ -56,7 +56,7 @@ impl<'a> KeyedDecision<'a> {
 
     /// What the decision's commit records: this line of the audit log, and the answer under the key.
     pub(super) fn recorded(&self, audit: AuditRecord, data: &Value) -> Recorded {
-        Recorded { audit, kept_answer: Some(self.attempt.record(of(data))) }
+        Recorded { audit, kept_answer: Some(self.attempt.record(Answer::success(data.to_string()))) }
     }
 
     /// Makes the decision, unless it was made under this key, and answers what is to be printed: a repeat is the
@@ -65,7 +65,7 @@ impl<'a> KeyedDecision<'a> {
         &self,
         decide: impl AsyncFnOnce() -> Result<Value, Undecided<anyhow::Error>>,
     ) -> Result<Value> {
-        let decide = async || Ok(of(&decide().await?));
+        let decide = async || Ok(Answer::success(decide().await?.to_string()));
         let answered = self.attempt.run(|_| None, decide).await.map_err(|error| self.told(error))?;
         let mut answer: Value = serde_json::from_str(&answered.answer.body)?;
         if answered.replayed {
@@ -93,8 +93,4 @@ impl<'a> KeyedDecision<'a> {
     pub(super) fn print(&self, answer: &Value) -> Result<()> {
         answer::print_under(Some(&self.key), answer)
     }
-}
-
-fn of(data: &Value) -> Answer {
-    Answer { status: 200, body: data.to_string() }
 }

@@ -76,6 +76,13 @@ pub struct Answer {
     pub body: String,
 }
 
+impl Answer {
+    /// The answer to what was done.
+    pub const fn success(body: String) -> Self {
+        Self { status: 200, body }
+    }
+}
+
 /// Where the answer of a record comes from when the record is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptAnswer {

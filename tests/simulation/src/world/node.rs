@@ -265,7 +265,7 @@ impl Node {
             key,
             body_hash: String::new(),
             payment_id: None,
-            answer: KeptAnswer::Given(Answer { status: 200, body: String::new() }),
+            answer: KeptAnswer::Given(Answer::success(String::new())),
             expires_at: self.now().plus(std::time::Duration::from_hours(24 * 365)),
         };
         let body = json!({

@@ -84,5 +84,5 @@ impl From<Undecided<Self>> for ApiError {
 }
 
 fn answer(data: &Value) -> Answer {
-    Answer { status: 200, body: json!({ "success": true, "data": data }).to_string() }
+    Answer::success(json!({ "success": true, "data": data }).to_string())
 }

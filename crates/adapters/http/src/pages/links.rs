@@ -75,7 +75,7 @@ mod tests {
         let hosted = format!(r#"{{"success":true,"transaction_id":"{id}","type":"deposit_pp"}}"#);
         let links = PageLinks::new(PageKey::generate(&SystemEntropy), "https://pay.example");
         let sent = |body: &str| {
-            let answer = Answer { status: 200, body: body.to_owned() };
+            let answer = Answer::success(body.to_owned());
             let page = Created::of(&answer).and_then(|created| created.page(Environment::Test, &links));
             with_page(answer, page).body
         };

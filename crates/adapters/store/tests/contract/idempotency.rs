@@ -92,7 +92,7 @@ async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
     let waiting = kept(&store, 1, "late", START).await.expect("kept");
     assert_eq!((waiting.answer, waiting.payment_id.as_ref()), (None, Some(payment.id())));
     let brought = |id: &PaymentId| {
-        let answer = Answer { status: 200, body: "there".to_owned() };
+        let answer = Answer::success("there".to_owned());
         with(Changes::new(tenant(1), after(1)), KeptAnswer::Brought(answer), id)
     };
     let foreign = Sample::deposit(tenant(1), 5).payment();
@@ -172,7 +172,7 @@ fn attempt(store: &AnyStore, call: StaffCall<'_>, asked: &str, at: Timestamp) ->
 }
 
 fn answered(body: &str, replayed: bool) -> Answered {
-    Answered { answer: Answer { status: 200, body: body.to_owned() }, replayed }
+    Answered { answer: Answer::success(body.to_owned()), replayed }
 }
 
 async fn a_key_of_staff_names_one_attempt_of_each_call(fixture: Fixture) {

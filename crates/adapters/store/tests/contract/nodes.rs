@@ -69,7 +69,7 @@ async fn what_nothing_locks_is_used_once(fixture: Fixture) {
                         key: format!("key-{round}").parse().expect("a key"),
                         body_hash: "hash".to_owned(),
                         payment_id: None,
-                        answer: KeptAnswer::Given(Answer { status: 200, body: "kept".to_owned() }),
+                        answer: KeptAnswer::Given(Answer::success("kept".to_owned())),
                         expires_at: after(60_000),
                     });
                 } else {

@@ -180,7 +180,7 @@ fn record(audience: Audience, key: &str) -> IdempotencyRecord {
         key: key.parse().expect("a key"),
         body_hash: "hash".to_owned(),
         payment_id: None,
-        answer: KeptAnswer::Given(Answer { status: 200, body: "kept".to_owned() }),
+        answer: KeptAnswer::Given(Answer::success("kept".to_owned())),
         expires_at: after(60_000),
     }
 }

@@ -30,7 +30,7 @@ impl<'a> PaymentRecord<'a> {
     }
 }
 
-/// The answer to a creation: status 200 and the record beside `success: true`. The page URL is not included,
+/// The answer to a creation: the record beside `success: true`. The page URL is not included,
 /// because a kept answer must hold no secret; the HTTP adapter adds it when it sends the answer.
 pub fn creation_answer(payment: &Payment) -> Answer {
     #[derive(Serialize)]
@@ -40,7 +40,7 @@ pub fn creation_answer(payment: &Payment) -> Answer {
         record: PaymentRecord<'a>,
     }
     let created = Created { success: true, record: PaymentRecord::of(payment) };
-    Answer { status: 200, body: json_text(&created) }
+    Answer::success(json_text(&created))
 }
 
 /// Members that only some payments have are left out for the others; members that every payment has are

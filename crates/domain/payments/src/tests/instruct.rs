@@ -109,7 +109,7 @@ fn refused_after(meanwhile: Trigger, key: Option<&str>) -> (Status, Vec<(RailEve
         let payment = store.rows().payments.values().next().expect("committed").clone();
         let after = payment.apply(meanwhile, TransitionContext::new(START, &*entropy)).expect("a move");
         let mut changes = after.changes;
-        let brought = KeptAnswer::Brought(Answer { status: 200, body: "as it stands".to_owned() });
+        let brought = KeptAnswer::Brought(Answer::success("as it stands".to_owned()));
         let first = store.rows().commits[0].idempotency.clone();
         changes.idempotency = first.map(|record| IdempotencyRecord { answer: brought, ..record });
         store.intrude(changes);

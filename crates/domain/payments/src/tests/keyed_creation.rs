@@ -198,7 +198,7 @@ pub(super) fn intruder(body_hash: &str, answer: KeptAnswer) -> Changes {
 }
 
 fn others() -> KeptAnswer {
-    KeptAnswer::Given(Answer { status: 200, body: "others".to_owned() })
+    KeptAnswer::Given(Answer::success("others".to_owned()))
 }
 
 #[test]

@@ -204,7 +204,7 @@ fn of_two_repeats_that_bring_an_answer_both_give_that_of_the_first() {
     let world = World::with_rail(rail);
     let id = unknown(ask(&world, "k", &deposit(), None));
     world.moved(&id, Trigger::Confirm);
-    let brought = KeptAnswer::Brought(Answer { status: 200, body: "others".to_owned() });
+    let brought = KeptAnswer::Brought(Answer::success("others".to_owned()));
     let mut other = intruder(&deposit().to_string(), brought);
     other.idempotency.as_mut().expect("a record").payment_id = Some(id);
     world.store.intrude(other);
