@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use diesel::{
-    OptionalExtension as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection,
+    OptionalExtension as _, QueryDsl as _, Queryable, RunQueryDsl as _, SqliteConnection,
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Nullable, Text},
 };
@@ -81,11 +81,17 @@ pub(crate) async fn begin(
     }
 }
 
-type AnswerRow = (i64, Option<String>, i32);
+#[derive(Queryable)]
+struct AnswerRow {
+    expires_at: i64,
+    payment_id: Option<String>,
+    status: i32,
+}
 
-fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnswer, Fault> {
-    let payment_id = payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
-    Ok(KnownAnswer { expires_at: Timestamp::from_millis(expires_at), payment_id, awaited: status == AWAITED })
+fn known_answer(row: &AnswerRow) -> Result<KnownAnswer, Fault> {
+    let payment_id = row.payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
+    let expires_at = Timestamp::from_millis(row.expires_at);
+    Ok(KnownAnswer { expires_at, payment_id, awaited: row.status == AWAITED })
 }
 
 /// A transaction of an embedded database holds the only write lock, so that nothing else needs locking. No
@@ -105,7 +111,7 @@ fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fau
             .find((tenant.merchant().0, tenant.environment().as_str(), audience.as_str(), text))
             .select((kept_answers::expires_at, kept_answers::payment_id, kept_answers::status));
         if let Some(row) = row.get_result::<AnswerRow>(conn).optional()? {
-            state.answers.insert(key.clone(), known_answer(row)?);
+            state.answers.insert(key.clone(), known_answer(&row)?);
         }
     }
     for key in wanted.aggregates.keys() {
@@ -146,7 +152,7 @@ statement! { FindNonces on Pg => (BigInt, BigInt) {
      JOIN nonces AS found ON found.merchant_id = wanted.merchant_id AND found.value = wanted.value"
 } }
 
-statement! { FindAnswers on Pg => (BigInt, BigInt, Nullable<Text>, Integer) {
+statement! { FindAnswers on Pg => (BigInt, (BigInt, Nullable<Text>, Integer)) {
     "SELECT wanted.place, found.expires_at, found.payment_id, found.status FROM UNNEST ("
     => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => audiences: Vec<&'a str> as Array<Text>,
@@ -156,7 +162,7 @@ statement! { FindAnswers on Pg => (BigInt, BigInt, Nullable<Text>, Integer) {
         AND found.audience = wanted.audience AND found.key = wanted.key"
 } }
 
-type BalanceColumns = (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
+type BalanceColumns = (BigInt, (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt));
 
 statement! { LockBalances on Pg => BalanceColumns {
     "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
@@ -182,12 +188,12 @@ fn tenants<'a>(all: impl Iterator<Item = &'a Tenant>) -> (Vec<i64>, Vec<&'static
     all.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
 }
 
-/// A part of the state, as it is loaded.
+/// A part of the state, as it is loaded: rows, each with the place of the key that found it.
 enum Part {
     Begun,
     Nonces(Vec<(i64, i64)>),
-    Answers(Vec<(i64, i64, Option<String>, i32)>),
-    Balances(BalanceSet, Vec<(i64, i64, i64, i64, i64, i64, i64)>),
+    Answers(Vec<(i64, AnswerRow)>),
+    Balances(BalanceSet, Vec<(i64, Totals)>),
     Revisions(usize, Vec<(i64, i64)>),
     Holders(usize, Vec<(i64, quipu_commit::Holder)>),
 }
@@ -335,16 +341,15 @@ fn place(state: &mut State, wanted: &StateKeys, sent: &SentKeys<'_>, part: Part)
         }
         Part::Answers(rows) => {
             let keys: Vec<&AnswerKey> = wanted.answers.iter().collect();
-            for (place, expires_at, payment_id, status) in rows {
-                let known = known_answer((expires_at, payment_id, status))?;
-                state.answers.insert((*at(&keys, place)?).clone(), known);
+            for (place, row) in rows {
+                state.answers.insert((*at(&keys, place)?).clone(), known_answer(&row)?);
             }
         }
         Part::Balances(balances, rows) => {
             let keys: Vec<_> = keys_of(wanted, balances).iter().collect();
-            for row in rows {
-                let (tenant, currency) = *at(&keys, row.0)?;
-                let balance = balance_from(*currency, (row.1, row.2, row.3, row.4, row.5, row.6))?;
+            for (place, totals) in rows {
+                let (tenant, currency) = *at(&keys, place)?;
+                let balance = balance_from(*currency, totals)?;
                 let known = KnownBalance { balance, stored: true, touched: false };
                 state.balances.insert((*tenant, *currency), known);
             }

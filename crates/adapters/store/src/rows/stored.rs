@@ -2,16 +2,25 @@
 
 use std::str::FromStr;
 
+use diesel::Queryable;
 use quipu_kernel::{Currency, MerchantId, Minor, Tenant};
 use quipu_ledger::Balance;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::Fault;
 
-/// A balance's totals, in the order of the columns.
-pub(crate) type Totals = (i64, i64, i64, i64, i64, i64);
+/// A balance's totals, in minor units.
+#[derive(Clone, Copy, Queryable)]
+pub(crate) struct Totals {
+    available: i64,
+    frozen: i64,
+    deposit: i64,
+    withdrawal: i64,
+    commission: i64,
+    adjustment: i64,
+}
 
-/// The columns of [`Totals`].
+/// The columns of [`Totals`], in the order of its fields.
 macro_rules! totals {
     () => {
         (
@@ -45,15 +54,14 @@ pub(crate) fn tenant_of(merchant: i64, environment: &str) -> Result<Tenant, Faul
 /// The balance of a row.
 pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance, Fault> {
     let minor = |units| Minor::new(units).map_err(|error| Fault::Corrupt(format!("a balance: {error}")));
-    let (available, frozen, deposit, withdrawal, commission, adjustment) = totals;
     Ok(Balance {
         currency,
-        available: minor(available)?,
-        frozen: minor(frozen)?,
-        deposit: minor(deposit)?,
-        withdrawal: minor(withdrawal)?,
-        commission: minor(commission)?,
-        adjustment: minor(adjustment)?,
+        available: minor(totals.available)?,
+        frozen: minor(totals.frozen)?,
+        deposit: minor(totals.deposit)?,
+        withdrawal: minor(totals.withdrawal)?,
+        commission: minor(totals.commission)?,
+        adjustment: minor(totals.adjustment)?,
     })
 }
 

@@ -8,7 +8,8 @@
 use std::cmp::Reverse;
 
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _, QueryableByName, RunQueryDsl as _, SqliteConnection,
+    ExpressionMethods as _, QueryDsl as _, Queryable, QueryableByName, RunQueryDsl as _, Selectable,
+    SelectableHelper as _, SqliteConnection,
     sql_types::{BigInt, Bool, Text},
 };
 use quipu_tickets::{SearchText, SortKey, SortOrder, TicketSort};
@@ -100,7 +101,7 @@ pub(crate) fn few(
     let total = rows.len() as u64;
     let offset = usize::try_from(asked.page.offset()).unwrap_or(usize::MAX);
     let limit = usize::try_from(asked.page.limit()).unwrap_or(usize::MAX);
-    let ids = rows.into_iter().skip(offset).take(limit).map(|row| row.0).collect();
+    let ids = rows.into_iter().skip(offset).take(limit).map(|row| row.id).collect();
     Ok(Some((ids, total)))
 }
 
@@ -114,8 +115,16 @@ fn places(conn: &mut SqliteConnection, search: &SearchText) -> Result<Vec<i64>, 
     Ok(found.into_iter().map(|found| found.place).collect())
 }
 
-/// The identifier, and the columns by which lists are sorted: creation, update, activity, status.
-type Row = (String, i64, i64, i64, i32);
+/// The identifier, and the columns by which lists are sorted.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = tickets)]
+struct Row {
+    id: String,
+    created_at: i64,
+    updated_at: i64,
+    last_activity_at: i64,
+    status_rank: i32,
+}
 
 fn rows(
     conn: &mut SqliteConnection,
@@ -124,15 +133,8 @@ fn rows(
 ) -> Result<Vec<Row>, Fault> {
     let numbers: Vec<_> = places.iter().map(i64::to_string).collect();
     let found: Option<Found> = None;
-    let columns = (
-        tickets::id,
-        tickets::created_at,
-        tickets::updated_at,
-        tickets::last_activity_at,
-        tickets::status_rank,
-    );
     // The plus signs keep the planner from walking all tickets of the merchant instead.
-    let query = narrowed_to_found!(tickets::table.select(columns).into_boxed(), filter, found)
+    let query = narrowed_to_found!(tickets::table.select(Row::as_select()).into_boxed(), filter, found)
         .filter(
             diesel::dsl::sql::<Bool>("+tickets.merchant_id = ")
                 .bind::<BigInt, _>(tenant.merchant().0)
@@ -150,12 +152,12 @@ fn rows(
 fn sort_rows(rows: &mut [Row], sort: TicketSort) {
     let key = |row: &Row| {
         let value = match sort.key {
-            SortKey::CreatedAt => row.1,
-            SortKey::UpdatedAt => row.2,
-            SortKey::LastActivityAt => row.3,
-            SortKey::Status => row.4.into(),
+            SortKey::CreatedAt => row.created_at,
+            SortKey::UpdatedAt => row.updated_at,
+            SortKey::LastActivityAt => row.last_activity_at,
+            SortKey::Status => row.status_rank.into(),
         };
-        (value, row.0.clone())
+        (value, row.id.clone())
     };
     match sort.order {
         SortOrder::Ascending => rows.sort_unstable_by_key(key),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use diesel::{
-    ExpressionMethods as _, OptionalExtension as _, QueryDsl as _, SqliteConnection,
+    ExpressionMethods as _, OptionalExtension as _, QueryDsl as _, Queryable, SqliteConnection,
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Nullable, Text},
     sqlite::Sqlite,
@@ -26,7 +26,13 @@ use crate::{
 /// removed.
 const ENDED_AT_ONCE: i64 = 2_000;
 
-type DueRow = (String, i64, i32, Option<String>);
+#[derive(Queryable)]
+struct DueRow {
+    event: String,
+    due_at: i64,
+    step: i32,
+    attempts: Option<String>,
+}
 
 statement! { TakeOne on Sqlite {
     "UPDATE deliveries SET node = " => node: &'a str as Text, " WHERE merchant_id = " => merchant: i64 as BigInt,
@@ -153,7 +159,7 @@ impl<'a> Claim<'a> {
             if self.bytes >= until {
                 break;
             }
-            let event = row.0.as_str();
+            let event = row.event.as_str();
             let payload = if let Some(known) = self.payload(endpoint.tenant, event) {
                 known
             } else {
@@ -179,10 +185,10 @@ impl<'a> Claim<'a> {
         let (node, limit, now) = (self.node, i64::from(wanted.most), self.now.millis());
         let take = TakeMany { endpoint: wanted.endpoint.as_str(), now, limit, node };
         let mut due: Vec<DueRow> = diesel_async::RunQueryDsl::load(take, conn).await?;
-        due.sort_by_key(|row| row.1);
+        due.sort_by_key(|row| row.due_at);
         let unread: Vec<&str> = due
             .iter()
-            .map(|row| row.0.as_str())
+            .map(|row| row.event.as_str())
             .filter(|event| !self.payloads.contains_key(&(endpoint.tenant, (*event).to_owned())))
             .collect();
         let mut left = until.saturating_sub(self.bytes);
@@ -201,11 +207,11 @@ impl<'a> Claim<'a> {
         }
         let mut beyond = Vec::new();
         for row in due {
-            match self.payload(endpoint.tenant, &row.0) {
+            match self.payload(endpoint.tenant, &row.event) {
                 _ if !beyond.is_empty() || self.bytes >= until => beyond.push(emptied(endpoint, row)),
                 Some(payload) => self.push(endpoint, row, payload)?,
                 None if left == 0 => beyond.push(emptied(endpoint, row)),
-                None => return Err(no_such_event(&row.0)),
+                None => return Err(no_such_event(&row.event)),
             }
         }
         if !beyond.is_empty() {
@@ -226,7 +232,7 @@ impl<'a> Claim<'a> {
     }
 
     fn push(&mut self, endpoint: &Arc<Endpoint>, mut row: DueRow, payload: Arc<str>) -> Result<(), Fault> {
-        let attempts = attempts_of(row.3.take())?;
+        let attempts = attempts_of(row.attempts.take())?;
         let owed = Owed { payload, attempts, ..emptied(endpoint, row) };
         self.bytes += owed.bytes();
         self.taken.push(owed);
@@ -235,14 +241,14 @@ impl<'a> Claim<'a> {
 }
 
 /// A delivery without payload and attempts.
-fn emptied(endpoint: &Arc<Endpoint>, (event, due_at, step, _): DueRow) -> Owed {
+fn emptied(endpoint: &Arc<Endpoint>, row: DueRow) -> Owed {
     Owed {
         endpoint: Arc::clone(endpoint),
-        event_id: EventId::restore(event),
+        event_id: EventId::restore(row.event),
         payload: Arc::default(),
         attempts: Vec::new(),
-        step: u32::try_from(step).unwrap_or(0),
-        due_at: Timestamp::from_millis(due_at),
+        step: u32::try_from(row.step).unwrap_or(0),
+        due_at: Timestamp::from_millis(row.due_at),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _,
+    ExpressionMethods as _, QueryDsl as _, Queryable,
     dsl::{count_star, min},
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Text},
@@ -26,7 +26,17 @@ use crate::{
     store::Store,
 };
 
-type ClaimRow = (i64, String, String, String, i64, i32, i64);
+#[derive(Queryable)]
+struct ClaimRow {
+    merchant: i64,
+    environment: String,
+    subject: String,
+    action: String,
+    due_since: i64,
+    attempts: i32,
+    turn: i64,
+}
+
 type ClaimColumns = (BigInt, Text, Text, Text, BigInt, Integer, BigInt);
 
 statement! { ClaimOne on Sqlite {
@@ -93,7 +103,7 @@ impl WorkQueue for Store {
                         diesel_async::RunQueryDsl::load::<ClaimRow>(claim, &mut ***conn).await?
                     }
                 };
-                rows.sort_unstable_by_key(|row| row.4);
+                rows.sort_unstable_by_key(|row| row.due_since);
                 rows.into_iter().map(|row| claimed(queue, row)).collect()
             })
         });
@@ -248,20 +258,20 @@ fn claim_in_file(
     let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(due, conn)?;
     // No other transaction writes meanwhile. An update that returns rows would cost SQLite a separate
     // journal.
-    for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
-        *attempts += 1;
+    for row in &mut rows {
+        row.attempts += 1;
         let claim = ClaimOne {
             until,
             node,
-            attempts: *attempts,
+            attempts: row.attempts,
             queue,
-            merchant: *merchant,
-            environment,
-            subject,
-            turn: *turn,
+            merchant: row.merchant,
+            environment: &row.environment,
+            subject: &row.subject,
+            turn: row.turn,
         };
         diesel::RunQueryDsl::execute(claim, conn)?;
-        *turn += 1;
+        row.turn += 1;
     }
     Ok(rows)
 }
@@ -293,7 +303,7 @@ fn claim_one_by_one(
 }
 
 fn claimed(queue: Queue, row: ClaimRow) -> Result<WorkInHand, Fault> {
-    let (merchant, environment, subject, action, due, attempts, turn) = row;
-    let tenant = tenant_of(merchant, &environment)?;
-    Ok(WorkInHand { queue, tenant, subject, action, due: Timestamp::from_millis(due), attempts, turn })
+    let ClaimRow { merchant, environment, subject, action, due_since, attempts, turn } = row;
+    let (tenant, due) = (tenant_of(merchant, &environment)?, Timestamp::from_millis(due_since));
+    Ok(WorkInHand { queue, tenant, subject, action, due, attempts, turn })
 }
