@@ -222,12 +222,12 @@ async fn transact(
     let Decided { verdicts, writes, fan_out, mark, trusted } = match decided.unwrap_or(Err(Fault::Silent)) {
         Ok(decided) => decided,
         Err(fault) => {
-            custody.undo(&fault).await;
+            custody.undo(Some(&fault)).await;
             return Turn::Failed(fault);
         }
     };
     if trusted && is_in_doubt(jobs, &verdicts) {
-        custody.undo(&Fault::Moved).await;
+        custody.undo(None).await;
         return Turn::Doubtful;
     }
     let node = hub.delivering_node();

@@ -45,12 +45,12 @@ pub(crate) async fn commit_all(custody: &mut Custody, origin: &Origin, writes: V
     let outcome = match tried {
         // Nothing is to be kept.
         Ok(()) if done.is_empty() => {
-            custody.undo(&Fault::Overtaken).await;
+            custody.undo(None).await;
             return;
         }
         Ok(()) => transaction::commit(custody, origin, None).await,
         Err(fault) => {
-            custody.undo(&fault).await;
+            custody.undo(Some(&fault)).await;
             Err(fault)
         }
     };

@@ -264,7 +264,7 @@ async fn run<T, E>(
     };
     match &outcome {
         Ok(_) => custody.done(),
-        Err(error) => custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+        Err(error) => custody.undo(error.fault()).await,
     }
     let _gone = reply.send(outcome);
 }

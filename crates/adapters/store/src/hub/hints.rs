@@ -140,7 +140,7 @@ async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(
             Ok(())
         }
         Err(fault) => {
-            custody.undo(&fault).await;
+            custody.undo(Some(&fault)).await;
             Err(fault)
         }
     }

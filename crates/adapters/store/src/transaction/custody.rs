@@ -164,22 +164,24 @@ impl Custody {
         }
     }
 
-    /// Rolls back failed work. The connection is used again only if the fault has nothing to do with it.
-    pub(crate) async fn undo(&mut self, fault: &Fault) {
+    /// Rolls back work that met a `fault`, or that is not to be kept though nothing failed. The connection is used again
+    /// only if the fault has nothing to do with it.
+    pub(crate) async fn undo(&mut self, fault: Option<&Fault>) {
+        let spares_the_connection = fault.is_none_or(Fault::spares_the_connection);
         let Some(conn) = &mut self.conn else { return };
         let is_over = match conn {
             // A file waits for nobody, and its threads have no timers. Closing would end a transaction too,
             // but a file that other connections share is better left tidily.
             Connection::Sqlite(_) => conn.rollback().await.is_ok(),
-            Connection::Postgres(_) if fault.spares_the_connection() => {
+            Connection::Postgres(_) if spares_the_connection => {
                 matches!(timeout(ROLLBACK, conn.rollback()).await, Ok(Ok(())))
             }
             Connection::Postgres(_) => false,
         };
-        if is_over && fault.spares_the_connection() {
+        if is_over && spares_the_connection {
             return self.done();
         }
-        self.discard(fault);
+        self.discard(fault.unwrap_or(&Fault::Abandoned));
     }
 
     /// Makes room if the disk is full. The write-ahead log of an embedded database may be many times as long
@@ -209,7 +211,7 @@ impl Custody {
                 if !std::mem::replace(&mut self.was_told, true) {
                     tracing::error!(%error, "the disk is full, and the write-ahead log cannot be copied");
                 }
-                self.undo(&Fault::Overtaken).await;
+                self.undo(None).await;
             }
         }
     }

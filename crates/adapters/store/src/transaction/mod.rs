@@ -67,7 +67,7 @@ where
             Ok(value)
         }
         Err(error) => {
-            custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await;
+            custody.undo(error.fault()).await;
             Err(error)
         }
     }
@@ -77,7 +77,7 @@ where
 async fn hand_back<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
     match outcome {
         Ok(_) => custody.done(),
-        Err(error) => custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+        Err(error) => custody.undo(error.fault()).await,
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn finish(
             return origin.verify().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
         }
         Ok(Err(Unfinished::Undone(fault))) => {
-            custody.undo(&fault).await;
+            custody.undo(Some(&fault)).await;
             return Err(fault);
         }
         Ok(Err(Unfinished::Open(fault))) if fault.is_for_want_of_room() => {
