@@ -1,4 +1,4 @@
-//! The time on which nodes agree that share a server.
+//! The time on which nodes agree that share a server, and the clock of each database in SQL.
 
 use diesel::{pg::Pg, sql_types::BigInt};
 use diesel_async::RunQueryDsl as _;
@@ -9,8 +9,24 @@ use crate::{connection::Connection, error::Fault, statement::statement};
 /// By how many milliseconds the clock of a node may be ahead of the server's without a word in the log.
 const FAR_AHEAD: i64 = 2_000;
 
+/// The clock of a server as a literal of SQL, in milliseconds.
+macro_rules! now_on_server {
+    () => {
+        "CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"
+    };
+}
+
+/// The clock of an embedded database as a literal of SQL, in milliseconds.
+macro_rules! now_in_file {
+    () => {
+        "CAST (unixepoch ('subsec') * 1000 AS INTEGER)"
+    };
+}
+
+pub(crate) use {now_in_file, now_on_server};
+
 statement! { TimeOfServer on Pg => BigInt {
-    ; "SELECT CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"
+    ; concat!("SELECT ", now_on_server!())
 } }
 
 /// The time of this node, or that of a server if the node's clock is ahead of it. What is done for all nodes goes by it:

@@ -25,6 +25,7 @@ use futures_util::future::BoxFuture;
 use quipu_ledger::{Breach, CheckReport};
 
 use crate::{
+    common_time::now_in_file,
     connection::{Connection, execute, first, load},
     error::Fault,
 };
@@ -143,7 +144,7 @@ fn dialect(conn: &Connection, statement: &str) -> String {
     let words: &[(&str, &str)] = match conn {
         Connection::Sqlite(_) => &[
             ("DATE_OF(created_at)", "date(created_at / 1000, 'unixepoch')"),
-            ("NOW()", "CAST (unixepoch ('subsec') * 1000 AS INTEGER)"),
+            ("NOW()", now_in_file!()),
             (
                 "AMOUNT_OF(after)",
                 "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",

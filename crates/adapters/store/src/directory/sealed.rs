@@ -4,11 +4,17 @@
 use diesel::{pg::Pg, sql_types::Text, sqlite::Sqlite};
 use quipu_kernel::StoreError;
 
-use crate::{connection::either, error::Fault, statement::statement, store::Store};
+use crate::{
+    common_time::{now_in_file, now_on_server},
+    connection::either,
+    error::Fault,
+    statement::statement,
+    store::Store,
+};
 
 /// Every secret that is still in use, at a moment in milliseconds.
 macro_rules! in_use {
-    ($now:literal) => {
+    ($now:expr) => {
         concat!("(SELECT sealed_secret_test AS sealed FROM merchants \
           UNION ALL SELECT sealed_secret_live FROM merchants \
           UNION ALL SELECT former_secret_test FROM merchants WHERE former_until_test > ", $now, " \
@@ -20,12 +26,11 @@ macro_rules! in_use {
 }
 
 statement! { KeyIds on Sqlite => Text {
-    ; concat!("SELECT DISTINCT substr(sealed, 4, instr(substr(sealed, 4), '.') - 1) FROM ", in_use!("CAST (unixepoch ('subsec') * 1000 AS INTEGER)"))
+    ; concat!("SELECT DISTINCT substr(sealed, 4, instr(substr(sealed, 4), '.') - 1) FROM ", in_use!(now_in_file!()))
 } }
 
 statement! { KeyIdsOnServer on Pg => Text {
-    ; concat!("SELECT DISTINCT split_part(sealed, '.', 2) FROM ",
-        in_use!("CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT)"))
+    ; concat!("SELECT DISTINCT split_part(sealed, '.', 2) FROM ", in_use!(now_on_server!()))
 } }
 
 impl Store {

@@ -1,5 +1,5 @@
 //! Heartbeats of nodes, and releasing the work of dead ones. Each is its own transaction, so that a lock on
-//! somebody's work never delays a heartbeat. Also the readiness probe of the lanes.
+//! somebody's work never delays a heartbeat.
 
 use std::time::Duration;
 
@@ -8,55 +8,55 @@ use diesel::{
     sql_types::{Array, BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
+use quipu_kernel::locked;
 
-use futures_util::future::join_all;
-use uuid::Uuid;
-
-use quipu_kernel::{StoreError, locked};
-
-use crate::{connection::Connection, error::Fault, statement::statement, store::Store};
+use crate::{
+    common_time::{now_in_file, now_on_server},
+    connection::Connection,
+    error::Fault,
+    statement::statement,
+    store::Store,
+};
 
 /// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds.
 const SILENCE: i64 = 7_000;
 
 statement! { Beat on Sqlite {
     "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
-    ", CAST (unixepoch ('subsec') * 1000 AS INTEGER))
-     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
+    concat!(", ", now_in_file!(), ") ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at")
 } }
 
 statement! {
     /// How many milliseconds ago the node beat before. The subquery sees the row as it was before the statement.
     BeatOnServer on Pg => Nullable<BigInt> {
         "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
-        ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
-         ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at
-         RETURNING beat_at - (SELECT before.beat_at FROM nodes AS before WHERE before.node = nodes.node)"
+        concat!(", ", now_on_server!(), ") ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at
+         RETURNING beat_at - (SELECT before.beat_at FROM nodes AS before WHERE before.node = nodes.node)")
     }
 }
 
 statement! { CountOthers on Pg => BigInt {
     "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
-    " AND beat_at >= CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
-    => silence: &'a i64 as BigInt ; ""
+    concat!(" AND beat_at >= ", now_on_server!(), " - ") => silence: &'a i64 as BigInt ; ""
 } }
 
 statement! { ReleaseSilent on Sqlite {
-    "UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 WHERE lease_node IN (SELECT node FROM nodes
-        WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - " => silence: &'a i64 as BigInt, " AND node <> "
-    => node: &'a str as Text ; ")"
+    concat!("UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1
+        WHERE lease_node IN (SELECT node FROM nodes WHERE beat_at < ", now_in_file!(), " - ")
+    => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text ; ")"
 } }
 
 statement! { ForgetSilent on Sqlite {
-    "DELETE FROM nodes WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - "
+    concat!("DELETE FROM nodes WHERE beat_at < ", now_in_file!(), " - ")
     => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text ; ""
 } }
 
 statement! {
     /// The other nodes that are silent, and those of the `forgotten` nodes that have not come back.
     Dead on Pg => Text {
-        "SELECT node FROM nodes WHERE beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
-        => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text, " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
+        concat!("SELECT node FROM nodes WHERE beat_at < ", now_on_server!(), " - ")
+        => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text,
+        " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
         ") AS forgotten (node) WHERE node NOT IN (SELECT node FROM nodes)"
     }
 }
@@ -70,8 +70,7 @@ statement! { ReleaseOnServer on Pg {
 statement! { ForgetOnServer on Pg {
     "DELETE FROM nodes WHERE ctid = ANY (ARRAY (SELECT ctid FROM nodes WHERE node = ANY ("
     => nodes: &'a [String] as Array<Text>,
-    ") AND beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
-    => silence: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    concat!(") AND beat_at < ", now_on_server!(), " - ") => silence: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! {
@@ -82,31 +81,7 @@ statement! {
     }
 }
 
-statement! { Note on Pg {
-    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ; ", 0)"
-} }
-
-statement! { Erase on Pg {
-    "DELETE FROM nodes WHERE node = " => node: &'a str as Text ; ""
-} }
-
 impl Store {
-    /// Probes whether every lane can commit a write. An overloaded lane counts as working.
-    pub(crate) async fn try_lanes(&self) -> Result<(), Fault> {
-        let engine = &self.inner.engine;
-        let tried = if self.is_embedded() {
-            vec![self.say_alive().await.map(drop)]
-        } else {
-            let tries = engine
-                .lanes()
-                .iter()
-                .map(|lane| engine.write_alone(lane, |conn: &mut Connection| Box::pin(note_and_erase(conn))));
-            join_all(tries).await
-        };
-        let is_in_trouble = |fault: &Fault| !matches!(fault.to_store_error(), StoreError::Overloaded);
-        tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
-    }
-
     /// Writes this node's heartbeat; answers how long ago the one before was, and how many other nodes live. An embedded
     /// file has one node only, which nobody takes for dead.
     pub(crate) async fn say_alive(&self) -> Result<(Option<Duration>, i64), Fault> {
@@ -169,15 +144,4 @@ impl Store {
         *locked(&self.inner.forgotten) = left;
         Ok(freed > 0)
     }
-}
-
-/// Writes a row and deletes it again. The row is new, so that no lane waits for another, as they would for
-/// the one row of the heartbeat.
-async fn note_and_erase(conn: &mut Connection) -> Result<(), Fault> {
-    use diesel_async::RunQueryDsl as _;
-    let Connection::Postgres(conn) = conn else { return Err(Fault::Abandoned) };
-    let node = &Uuid::new_v4().to_string();
-    Note { node }.execute(&mut ***conn).await?;
-    Erase { node }.execute(&mut ***conn).await?;
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //! a claim to a node that is alone.
 
 mod heartbeat;
+mod probe;
 mod used_keys;
 
 use std::{collections::HashSet, time::Duration};
