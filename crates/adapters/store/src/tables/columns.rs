@@ -3,6 +3,43 @@
 //! SQLite inserts one row at a time with a statement that is prepared once. PostgreSQL takes a whole batch in
 //! one statement, with an array for each column. The arrays are unnested in the list of a `SELECT`, which
 //! passes their elements on row by row; a `FROM` would first copy each into a table of its own.
+//!
+//! For a table `notes` with the key `id`, the fixed column `kind` that the database calls `type`, the moving column
+//! `text`, and `revision` that counts writes, [`saved_columns!`] makes four statements. `rows::One` and `rows::Many`
+//! insert, on SQLite and on PostgreSQL:
+//!
+//! ```sql
+//! INSERT INTO notes (id, type, text, revision) VALUES (?, ?, ?, ?)
+//!
+//! INSERT INTO notes (id, type, text, revision) SELECT UNNEST ($1), UNNEST ($2), UNNEST ($3), UNNEST ($4)
+//! ```
+//!
+//! `moves::One` and `moves::Many` update:
+//!
+//! ```sql
+//! UPDATE notes SET text = ?, revision = ? WHERE id = ?
+//!
+//! WITH revisions AS (UPDATE notes AS old SET text = new.text, revision = new.revision
+//!     FROM (SELECT UNNEST ($1) AS id, UNNEST ($2) AS text, UNNEST ($3) AS revision, UNNEST ($4) AS before) AS new
+//!     WHERE old.id = new.id AND old.revision = new.before RETURNING TRUE)
+//!     SELECT (COUNT(*) - $5)::information_schema.cardinal_number FROM revisions
+//! ```
+
+/// What stands before each item of a list in SQL: one text before the first, and another before every other.
+pub(crate) struct Before {
+    next: &'static str,
+    others: &'static str,
+}
+
+impl Before {
+    pub(crate) const fn each_of(first: &'static str, others: &'static str) -> Self {
+        Self { next: first, others }
+    }
+
+    pub(crate) const fn next(&mut self) -> &'static str {
+        std::mem::replace(&mut self.next, self.others)
+    }
+}
 
 /// The name of a column, if it differs from that of the field.
 macro_rules! column_name {
@@ -28,7 +65,7 @@ macro_rules! columns {
         pub(crate) mod rows {
             #[allow(unused_imports, reason = "which of a table's imports its columns use differs")]
             use super::*;
-            use $crate::tables::columns::column_name;
+            use $crate::tables::columns::{Before, column_name};
             use diesel::{query_builder::{AstPass, QueryFragment, QueryId}, sql_types::Array};
 
             pub(crate) struct One<'a> {
@@ -54,12 +91,11 @@ macro_rules! columns {
                     mut out: AstPass<'_, 'b, diesel::sqlite::Sqlite>,
                 ) -> diesel::QueryResult<()> {
                     out.push_sql(concat!("INSERT INTO ", $table));
-                    let mut mark = " (";
-                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); mark = ", "; )+
+                    let mut mark = Before::each_of(" (", ", ");
+                    $( out.push_sql(mark.next()); out.push_sql(column_name!($col $($name)?)); )+
                     out.push_sql(") VALUES");
-                    let _next = std::mem::replace(&mut mark, " (");
-                    $( out.push_sql(mark); out.push_bind_param::<$sql, _>(&self.$col)?; mark = ", "; )+
-                    let _last = mark;
+                    let mut mark = Before::each_of(" (", ", ");
+                    $( out.push_sql(mark.next()); out.push_bind_param::<$sql, _>(&self.$col)?; )+
                     out.push_sql(")");
                     $(
                         out.push_sql(concat!(" ", $suffix));
@@ -101,16 +137,14 @@ macro_rules! columns {
                     mut out: AstPass<'_, 'b, diesel::pg::Pg>,
                 ) -> diesel::QueryResult<()> {
                     out.push_sql(concat!($($before,)? "INSERT INTO ", $table));
-                    let mut mark = " (";
-                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); mark = ", "; )+
+                    let mut mark = Before::each_of(" (", ", ");
+                    $( out.push_sql(mark.next()); out.push_sql(column_name!($col $($name)?)); )+
                     out.push_sql(") SELECT");
-                    let _next = std::mem::replace(&mut mark, " UNNEST (");
+                    let mut mark = Before::each_of(" UNNEST (", "), UNNEST (");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_bind_param::<Array<$sql>, _>(&self.$col)?;
-                        mark = "), UNNEST (";
                     )+
-                    let _last = mark;
                     out.push_sql(")");
                     $(
                         out.push_sql(concat!(" ", $suffix));
@@ -152,7 +186,7 @@ macro_rules! saved_columns {
         pub(crate) mod moves {
             #[allow(unused_imports, reason = "which of a table's imports its columns use differs")]
             use super::*;
-            use $crate::tables::columns::column_name;
+            use $crate::tables::columns::{Before, column_name};
             use diesel::{query_builder::{AstPass, QueryFragment, QueryId}, sql_types::Array};
 
             pub(crate) struct One<'a> {
@@ -184,26 +218,23 @@ macro_rules! saved_columns {
                     mut out: AstPass<'_, 'b, diesel::sqlite::Sqlite>,
                 ) -> diesel::QueryResult<()> {
                     out.push_sql(concat!("UPDATE ", $table));
-                    let mut mark = " SET ";
+                    let mut mark = Before::each_of(" SET ", ", ");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_sql(column_name!($col $($name)?));
                         out.push_sql(" = ");
                         out.push_bind_param::<$sql, _>(&self.$col)?;
-                        mark = ", ";
                     )+
                     $(
                         out.push_sql(concat!(", ", stringify!($count), " = "));
                         out.push_bind_param::<$count_sql, _>(&self.$count)?;
                     )?
-                    let _next = std::mem::replace(&mut mark, " WHERE ");
+                    let mut mark = Before::each_of(" WHERE ", " AND ");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_sql(concat!(stringify!($key), " = "));
                         out.push_bind_param::<$key_sql, _>(&self.$key)?;
-                        mark = " AND ";
                     )+
-                    let _last = mark;
                     Ok(())
                 }
             }
@@ -244,45 +275,41 @@ macro_rules! saved_columns {
                 ) -> diesel::QueryResult<()> {
                     $( out.push_sql(concat!("WITH ", stringify!($count), "s AS (")); )?
                     out.push_sql(concat!("UPDATE ", $table, " AS old"));
-                    let mut mark = " SET ";
+                    let mut mark = Before::each_of(" SET ", ", ");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_sql(column_name!($col $($name)?));
                         out.push_sql(" = new.");
                         out.push_sql(column_name!($col $($name)?));
-                        mark = ", ";
                     )+
                     $(
                         out.push_sql(concat!(", ", stringify!($count), " = new.", stringify!($count)));
                     )?
-                    let _next = std::mem::replace(&mut mark, " FROM (SELECT UNNEST (");
+                    let mut mark = Before::each_of(" FROM (SELECT UNNEST (", ", UNNEST (");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_bind_param::<Array<$key_sql>, _>(&self.$key)?;
                         out.push_sql(concat!(") AS ", stringify!($key)));
-                        mark = ", UNNEST (";
                     )+
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_bind_param::<Array<$sql>, _>(&self.$col)?;
                         out.push_sql(") AS ");
                         out.push_sql(column_name!($col $($name)?));
                     )+
                     $(
                         for (name, counts) in [(stringify!($count), &self.$count), ("before", &self.before)] {
-                            out.push_sql(mark);
+                            out.push_sql(mark.next());
                             out.push_bind_param::<Array<$count_sql>, _>(counts)?;
                             out.push_sql(") AS ");
                             out.push_sql(name);
                         }
                     )?
-                    let _next = std::mem::replace(&mut mark, ") AS new WHERE ");
+                    let mut mark = Before::each_of(") AS new WHERE ", " AND ");
                     $(
-                        out.push_sql(mark);
+                        out.push_sql(mark.next());
                         out.push_sql(concat!("old.", stringify!($key), " = new.", stringify!($key)));
-                        mark = " AND ";
                     )+
-                    let _last = mark;
                     $(
                         out.push_sql(concat!(" AND old.", stringify!($count), " = new.before RETURNING TRUE)"));
                         out.push_sql(" SELECT (COUNT(*) - ");

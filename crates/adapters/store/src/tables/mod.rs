@@ -27,6 +27,8 @@ mod events;
 pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
+#[cfg(test)]
+mod notes;
 pub(crate) mod payment_classes;
 mod payment_pages;
 mod payments;
