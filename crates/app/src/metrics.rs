@@ -10,10 +10,13 @@ use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use quipu_commit::{Queue, QueueState, WorkQueue};
-use quipu_http::Measured;
+use quipu_delivery::metric_names as delivery;
+use quipu_http::{Measured, metric_names as http};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_payments::DueAction;
+use quipu_rails::metric_names as rails;
 use quipu_signing::SystemEntropy;
+use quipu_store::metric_names as store;
 use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
@@ -31,13 +34,13 @@ const GLANCE: Duration = Duration::from_secs(1);
 
 /// The counters, with their descriptions.
 const COUNTERS: [(&str, &str); 10] = [
-    ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
-    ("quipu_requests_total", "Calls by method, route and class of status"),
-    ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
-    ("quipu_callbacks_total", "Callbacks that verified, by what became of them"),
+    (delivery::ATTEMPTS, "Attempts to deliver an event, by whether it was delivered"),
+    (http::REQUESTS, "Calls by method, route and class of status"),
+    (http::RATE_LIMITED, "Calls refused because their rate was too high"),
+    (http::CALLBACKS, "Callbacks that verified, by what became of them"),
     (PARKED, "Receipts that were parked for a person, whoever told of the money"),
-    ("quipu_commit_too_late_total", "Changes dropped because their time was over before their turn came"),
-    ("quipu_commit_unanswered_total", "Commits whose answer was lost"),
+    (store::COMMIT_TOO_LATE, "Changes dropped because their time was over before their turn came"),
+    (store::COMMIT_UNANSWERED, "Commits whose answer was lost"),
     (SEALED_ROWS, "Entries and lines of the audit log that this node added to their chains"),
     (ALERTS, "Payments by redirectpay that stayed unresolved for too long"),
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
@@ -46,32 +49,29 @@ const COUNTERS: [(&str, &str); 10] = [
 const GAUGES: [(&str, &str); 13] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
-    ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
-    ("quipu_webhook_deliveries_in_memory", "Deliveries that wait in this process for a place"),
-    ("quipu_commit_waiting", "Changes that wait for the next transaction"),
-    ("quipu_commit_asides", "Merchants who wait for somebody's lock beside the others"),
+    (delivery::ATTEMPTS_UNDER_WAY, "Attempts to deliver an event that this process is making"),
+    (delivery::DELIVERIES_IN_MEMORY, "Deliveries that wait in this process for a place"),
+    (store::COMMIT_WAITING, "Changes that wait for the next transaction"),
+    (store::COMMIT_ASIDES, "Merchants who wait for somebody's lock beside the others"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
     (PAYOUTS_OLDEST, "Seconds that the longest waiting of these withdrawals has waited"),
     (
-        "quipu_rails_left_alone",
+        rails::RAILS_LEFT_ALONE,
         "Rails of providers that do not answer, and that this process leaves alone for now",
     ),
-    ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
-    (
-        "quipu_ledger_checked_timestamp_seconds",
-        "When that verification was made, in Unix time; zero before the first",
-    ),
+    (http::LEDGER_BREACHES, "What the last verification of the ledger over the interface found broken"),
+    (http::LEDGER_CHECKED, "When that verification was made, in Unix time; zero before the first"),
 ];
 /// The histograms, with their descriptions.
 const HISTOGRAMS: [(&str, &str); 6] = [
-    ("quipu_webhook_delay_seconds", "How long after its event the first attempt to deliver it began"),
-    ("quipu_webhook_attempt_seconds", "How long attempts to deliver an event took"),
-    ("quipu_request_seconds", "How long calls took"),
-    ("quipu_commit_batch_changes", "Changes in one transaction"),
-    ("quipu_commit_seconds", "How long a transaction took"),
-    ("quipu_due_delay_seconds", "How late due payments were taken on"),
+    (delivery::DELAY_SECONDS, "How long after its event the first attempt to deliver it began"),
+    (delivery::ATTEMPT_SECONDS, "How long attempts to deliver an event took"),
+    (http::REQUEST_SECONDS, "How long calls took"),
+    (store::COMMIT_BATCH_CHANGES, "Changes in one transaction"),
+    (store::COMMIT_SECONDS, "How long a transaction took"),
+    (DUE_DELAY_SECONDS, "How late due payments were taken on"),
 ];
 /// The number of alerts that were raised.
 pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
@@ -79,6 +79,8 @@ pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
 pub(crate) const PARKED: &str = "quipu_receipts_parked_total";
 /// The number of rows of the books that were sealed.
 pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
+/// How late due payments were taken on.
+pub(crate) const DUE_DELAY_SECONDS: &str = "quipu_due_delay_seconds";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
@@ -111,23 +113,22 @@ pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
 
 /// Sets counters to zero at the start, so that their first increase is visible as a change.
 fn begin_at_zero() {
-    for name in ["quipu_commit_too_late_total", "quipu_commit_unanswered_total", ALERTS, PARKED, SEALED_ROWS]
-    {
+    for name in [store::COMMIT_TOO_LATE, store::COMMIT_UNANSWERED, ALERTS, PARKED, SEALED_ROWS] {
         metrics::counter!(name).absolute(0);
     }
     for result in ["delivered", "failed"] {
-        metrics::counter!("quipu_webhook_attempts_total", "result" => result).absolute(0);
+        metrics::counter!(delivery::ATTEMPTS, "result" => result).absolute(0);
     }
     for outcome in ["applied", "known", "parked"] {
-        metrics::counter!("quipu_callbacks_total", "outcome" => outcome).absolute(0);
+        metrics::counter!(http::CALLBACKS, "outcome" => outcome).absolute(0);
     }
     for name in [
-        "quipu_commit_asides",
-        "quipu_ledger_breaches",
-        "quipu_ledger_checked_timestamp_seconds",
-        "quipu_rails_left_alone",
-        "quipu_webhook_attempts_under_way",
-        "quipu_webhook_deliveries_in_memory",
+        store::COMMIT_ASIDES,
+        http::LEDGER_BREACHES,
+        http::LEDGER_CHECKED,
+        rails::RAILS_LEFT_ALONE,
+        delivery::ATTEMPTS_UNDER_WAY,
+        delivery::DELIVERIES_IN_MEMORY,
     ] {
         metrics::gauge!(name).set(0.0);
     }
@@ -146,7 +147,7 @@ fn install() -> Result<PrometheusHandle> {
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
         .and_then(|builder| {
-            let batches = Matcher::Full("quipu_commit_batch_changes".to_owned());
+            let batches = Matcher::Full(store::COMMIT_BATCH_CHANGES.to_owned());
             builder.set_buckets_for_metric(batches, &BATCHES)
         })
         .and_then(PrometheusBuilder::install_recorder)

@@ -22,6 +22,7 @@ use crate::{
     endpoint_queue::Ending,
     kept::Amount,
     merchant::Places,
+    metric_names::{ATTEMPT_SECONDS, ATTEMPTS, DELAY_SECONDS},
 };
 
 /// How long a delivery keeps its place if nothing could be sent. The database may be the reason, and without a
@@ -207,7 +208,7 @@ impl InHand {
         let (parts, begun) = (&self.parts, self.parts.clock.now());
         if owed.is_fresh() {
             let delay = begun.since(owed.due_at).as_secs_f64();
-            metrics::histogram!("quipu_webhook_delay_seconds").record(delay);
+            metrics::histogram!(DELAY_SECONDS).record(delay);
         }
         let span = tracing::info_span!("deliver", otel.kind = "client", event_id = %owed.event_id);
         let attempt = parts.courier.attempt(&owed.endpoint, &owed.event_id, &owed.payload);
@@ -216,8 +217,8 @@ impl InHand {
             return attempted;
         }
         let result = if attempted.is_success() { "delivered" } else { "failed" };
-        metrics::counter!("quipu_webhook_attempts_total", "result" => result).increment(1);
-        metrics::histogram!("quipu_webhook_attempt_seconds").record(attempted.duration.as_secs_f64());
+        metrics::counter!(ATTEMPTS, "result" => result).increment(1);
+        metrics::histogram!(ATTEMPT_SECONDS).record(attempted.duration.as_secs_f64());
         attempted
     }
 }

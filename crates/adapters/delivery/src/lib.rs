@@ -10,6 +10,7 @@ mod guard;
 mod in_hand;
 mod kept;
 mod merchant;
+pub mod metric_names;
 mod pace;
 mod recent_changes;
 mod recorder;

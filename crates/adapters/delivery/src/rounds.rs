@@ -9,7 +9,10 @@ use tokio::{task::JoinError, time::timeout};
 
 use quipu_kernel::StoreError;
 
-use crate::in_hand::InHand;
+use crate::{
+    in_hand::InHand,
+    metric_names::{ATTEMPTS_UNDER_WAY, DELIVERIES_IN_MEMORY},
+};
 
 /// The pause between two rounds, unless one is requested.
 const ROUNDS: Duration = Duration::from_secs(2);
@@ -71,7 +74,7 @@ fn tidy_up(in_hand: &InHand) {
     drop(board);
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
     {
-        metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
-        metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
+        metrics::gauge!(ATTEMPTS_UNDER_WAY).set(under_way as f64);
+        metrics::gauge!(DELIVERIES_IN_MEMORY).set(waiting as f64);
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::{
     answer::{ApiError, ErrorCode, envelope},
     caller::Provider,
+    metric_names,
     request::{Call, Outcome, call::apart},
     routing::Judge,
 };
@@ -60,7 +61,7 @@ pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
     // Staff are told of what is parked, even if the provider has gone away meanwhile.
     let work = async move {
         let outcome = rail_events.run(provider.rail(), &event).await?;
-        metrics::counter!("quipu_callbacks_total", "outcome" => outcome.as_str()).increment(1);
+        metrics::counter!(metric_names::CALLBACKS, "outcome" => outcome.as_str()).increment(1);
         Ok::<_, ApiError>(outcome)
     };
     let outcome = apart("processing a callback", Box::pin(work)).await??;

@@ -14,6 +14,7 @@ mod files;
 pub mod fuzzing;
 mod health;
 mod kept_answer;
+pub mod metric_names;
 mod openapi;
 mod operator;
 mod pages;

@@ -3,6 +3,7 @@
 mod clabe;
 mod http;
 mod manual;
+pub mod metric_names;
 mod simulated_instructions;
 mod simulator;
 mod steering;

@@ -17,6 +17,7 @@ mod hub;
 mod keys;
 mod language;
 mod merchant_queues;
+pub mod metric_names;
 mod migrate;
 #[cfg(test)]
 mod plans;

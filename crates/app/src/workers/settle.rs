@@ -12,7 +12,7 @@ use tracing::Instrument;
 
 use self::hands::{AT_ONCE, Hands, Key, LEASE, Waiting, key_of};
 use super::rounds::{Found, LONGEST_SLEEP, PATIENCE, Rounds};
-use crate::stop_signal::StopSignal;
+use crate::{metrics::DUE_DELAY_SECONDS, stop_signal::StopSignal};
 
 const _: () = assert!(PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
 const _: () = assert!(
@@ -103,7 +103,7 @@ impl Settle {
     fn begin(&self, hands: &mut Hands, Waiting { work, until }: Waiting) {
         let until = until.unwrap_or_else(|| Instant::now() + PATIENCE);
         let waited = self.clock.now().since(work.due);
-        metrics::histogram!("quipu_due_delay_seconds").record(waited.as_secs_f64());
+        metrics::histogram!(DUE_DELAY_SECONDS).record(waited.as_secs_f64());
         let span = tracing::info_span!("settle", payment_id = work.subject);
         let key = key_of(&work);
         hands.begin(&key, attend(Arc::clone(&self.use_case), work, until).instrument(span));

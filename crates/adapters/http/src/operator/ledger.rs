@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::{
     answer::envelope,
     caller::AuthenticatedOperator,
+    metric_names::{LEDGER_BREACHES, LEDGER_CHECKED},
     request::{Call, Outcome},
 };
 
@@ -24,8 +25,8 @@ pub(crate) async fn check(call: Call, _staff: AuthenticatedOperator) -> Outcome 
 
 #[expect(clippy::cast_precision_loss, reason = "few breaches are listed, and seconds fit for ages")]
 fn tell(breaches: usize, at: Timestamp) {
-    metrics::gauge!("quipu_ledger_breaches").set(breaches as f64);
-    metrics::gauge!("quipu_ledger_checked_timestamp_seconds").set(at.seconds() as f64);
+    metrics::gauge!(LEDGER_BREACHES).set(breaches as f64);
+    metrics::gauge!(LEDGER_CHECKED).set(at.seconds() as f64);
 }
 
 /// `GET /operator/v1/ledger/chains`: how far the chains over entries and audit log are sealed.

@@ -6,8 +6,7 @@ use actix_web::http::StatusCode;
 use quipu_merchants::RateVerdict;
 
 use super::row::RouteRow;
-
-const RATE_LIMITED: &str = "quipu_rate_limited_total";
+use crate::metric_names::{RATE_LIMITED, REQUEST_SECONDS, REQUESTS};
 
 /// Shows the refusals of each limited route as 0, so that a first refusal is seen as a change.
 pub(crate) fn begin_at_zero(rows: impl Iterator<Item = &'static RouteRow>) {
@@ -20,9 +19,8 @@ pub(crate) fn begin_at_zero(rows: impl Iterator<Item = &'static RouteRow>) {
 pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&RateVerdict>) {
     let (method, path) = (row.method(), row.path());
     let labels = [("method", method), ("path", path), ("status", class(status))];
-    metrics::counter!("quipu_requests_total", &labels).increment(1);
-    metrics::histogram!("quipu_request_seconds", "method" => method, "path" => path)
-        .record(took.as_secs_f64());
+    metrics::counter!(REQUESTS, &labels).increment(1);
+    metrics::histogram!(REQUEST_SECONDS, "method" => method, "path" => path).record(took.as_secs_f64());
     if verdict.is_some_and(|verdict| !verdict.allowed) {
         metrics::counter!(RATE_LIMITED, "method" => method, "path" => path).increment(1);
     }

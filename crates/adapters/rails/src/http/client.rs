@@ -19,6 +19,7 @@ use super::{
     connect::{Connector, connector},
     places::{CallPermit, Line, Places},
 };
+use crate::metric_names::RAILS_LEFT_ALONE;
 
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
@@ -238,12 +239,12 @@ impl Drop for Outcome<'_> {
         let Some(answered) = self.answered else { return self.client.breaker.abandon(now) };
         match self.client.breaker.note(answered, now) {
             Some(Turned::Open) => {
-                metrics::gauge!("quipu_rails_left_alone").increment(1.0);
+                metrics::gauge!(RAILS_LEFT_ALONE).increment(1.0);
                 let seconds = CIRCUIT_OPEN_FOR.as_secs();
                 tracing::warn!(rail, "the circuit is open: no calls to the provider for {seconds} seconds");
             }
             Some(Turned::Closed) => {
-                metrics::gauge!("quipu_rails_left_alone").decrement(1.0);
+                metrics::gauge!(RAILS_LEFT_ALONE).decrement(1.0);
                 tracing::info!(rail, "the circuit is closed: the provider answers again");
             }
             None => {}

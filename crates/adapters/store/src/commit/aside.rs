@@ -20,6 +20,7 @@ use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 use super::{BATCH, QUEUE, batch, job::Job, next_step::WhenLocked};
 use crate::{
     hub::Hub,
+    metric_names::COMMIT_ASIDES,
     postgres::lock_turns::{Patience, Turns},
     transaction::custody::{Custody, Origin},
 };
@@ -234,14 +235,14 @@ struct Counted;
 
 impl Counted {
     fn new() -> Self {
-        metrics::gauge!("quipu_commit_asides").increment(1.0);
+        metrics::gauge!(COMMIT_ASIDES).increment(1.0);
         Self
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        metrics::gauge!("quipu_commit_asides").decrement(1.0);
+        metrics::gauge!(COMMIT_ASIDES).decrement(1.0);
     }
 }
 

@@ -10,6 +10,7 @@ use uuid::{NoContext, Uuid};
 
 use crate::{
     error::Fault,
+    metric_names::COMMIT_TOO_LATE,
     tables::{TABLES, table_of},
     transaction::job_state::JobState,
 };
@@ -77,7 +78,7 @@ impl Job {
         if self.state.begin() {
             return Some(self);
         }
-        metrics::counter!("quipu_commit_too_late_total").increment(1);
+        metrics::counter!(COMMIT_TOO_LATE).increment(1);
         let _gone = self.reply.send(Err(StoreError::from(Fault::TooLate).into()));
         None
     }

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     hub::Hub,
+    metric_names::{COMMIT_BATCH_CHANGES, COMMIT_SECONDS, COMMIT_WAITING},
     transaction::custody::{Custody, Origin},
 };
 
@@ -125,7 +126,7 @@ pub(crate) async fn serve(
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
         let left = queue.len() as f64;
         // All lanes add to one number.
-        metrics::gauge!("quipu_commit_waiting").increment(left - counted);
+        metrics::gauge!(COMMIT_WAITING).increment(left - counted);
         counted = left;
         let (begun, is_from_queue) = (Instant::now(), !waiting.is_empty());
         // What waited aside came before what waits in the queue.
@@ -213,13 +214,13 @@ async fn commit(
         return;
     }
     #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
-    metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
+    metrics::histogram!(COMMIT_BATCH_CHANGES).record(jobs.len() as f64);
     let begun = Instant::now();
     let when_locked = if asides.are_possible() { WhenLocked::MoveAside } else { WhenLocked::WaitOnceMore };
     let outcome = guarded(batch::commit_all(custody, origin, &answering.hub, jobs, when_locked))
         .await
         .unwrap_or_default();
-    metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
+    metrics::histogram!(COMMIT_SECONDS).record(begun.elapsed().as_secs_f64());
     answering.tell(outcome.untold).await;
     if !outcome.aside.is_empty() {
         asides.open(outcome.aside);

@@ -17,6 +17,7 @@ use self::{
 use crate::{
     connection::Connection,
     error::{Fault, Trouble},
+    metric_names::COMMIT_UNANSWERED,
     postgres::lock_turns::Patience,
     query::Query,
 };
@@ -168,7 +169,7 @@ pub(crate) async fn finish(
         Err(_) => "no answer in time".to_owned(),
     };
     tracing::warn!(said, "a commit was not answered; its outcome is asked for");
-    metrics::counter!("quipu_commit_unanswered_total").increment(1);
+    metrics::counter!(COMMIT_UNANSWERED).increment(1);
     let mut left = custody.give_up();
     let learnt =
         timeout(times.learn, commit_outcome::learn(origin, mark.as_ref(), &mut left)).await.unwrap_or(None);
