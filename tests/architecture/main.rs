@@ -19,7 +19,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
     ("quipu-kernel", &["url", "uuid"]),
     // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
-    ("quipu-merchants", &["quipu-kernel", "async-trait"]),
+    // quipu-signing makes, hashes and seals the keys and secrets that merchants and staff get.
+    ("quipu-merchants", &["quipu-kernel", "quipu-signing", "async-trait"]),
     // quipu-signing has the one hash function, over which entries and the audit log are chained.
     ("quipu-ledger", &["quipu-kernel", "quipu-signing", "async-trait"]),
     ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait"]),

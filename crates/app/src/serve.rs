@@ -332,6 +332,7 @@ fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop
         credentials: foundation.credentials(),
         routes: foundation.routes(),
         directory: foundation.directory(),
+        onboarding: Arc::new(foundation.onboarding()),
         commit: foundation.commit(),
         limiter,
         keyring: Arc::clone(&foundation.keyring),

@@ -7,7 +7,7 @@ use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files, S3Settings};
 use quipu_commit::{Commit, NewsDesk, UsedKeys, WorkQueue};
 use quipu_configuration::{FilesAt, Provider, Settings, WebhookSettings};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
-use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
+use quipu_http::{PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, SystemClock};
 use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
@@ -89,8 +89,7 @@ impl Foundation {
     /// The operator's use cases for merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        let minter = KeyringMinter::new(Arc::clone(&self.keyring), Arc::clone(&entropy));
-        Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
+        Onboarding::new(self.directory(), Arc::clone(&self.keyring), clock, entropy)
     }
 
     pub(crate) fn all_payments(&self) -> Arc<dyn CrossTenantReads> {

@@ -36,7 +36,7 @@ pub use quipu_pages::FrontLink;
 pub use route_table::route_table;
 pub use routing::{Credentials, RouteRow};
 pub use server::{Measured, configure, serve, serve_measured, sockets_beside_connections};
-pub use state::{HttpSettings, KeyUses, KeyringMinter, Part, Readiness, Services, Webhooks};
+pub use state::{HttpSettings, KeyUses, Part, Readiness, Services, Webhooks};
 pub use stop::Stop;
 pub use viewing::{
     services::PageServices,

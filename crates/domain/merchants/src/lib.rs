@@ -9,7 +9,6 @@ mod error;
 mod limit;
 mod listing;
 mod merchant;
-mod mint;
 mod onboarding;
 mod operator;
 mod page;
@@ -33,8 +32,7 @@ pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
     ReturnUrls,
 };
-pub use mint::{Issued, MintedKey, MintedSecret, Minter};
-pub use onboarding::Onboarding;
+pub use onboarding::{Issued, Onboarding};
 pub use operator::{NewOperator, Operator, Role};
 pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};

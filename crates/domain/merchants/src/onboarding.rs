@@ -9,6 +9,7 @@ mod operators;
 use std::sync::Arc;
 
 use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp, uuid_v4};
+use quipu_signing::{Keyring, WebhookSecret};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
     beneficiary::{Beneficiary, NewBeneficiary},
     error::DirectoryError,
     merchant::{Merchant, MerchantChange, MerchantPatch, NewMerchant},
-    mint::Minter,
     ports::Directory,
     route::Route,
 };
@@ -25,24 +25,33 @@ use crate::{
 /// staff change merchants, so even a second attempt is rare.
 const MOST_ATTEMPTS: usize = 256;
 
+/// A record with the secret text that is shown once.
+#[derive(Debug, Clone)]
+pub struct Issued<T> {
+    /// The stored record.
+    pub record: T,
+    /// The secret text, to be shown once.
+    pub secret: Secret,
+}
+
 /// The operator's verbs on the directory of merchants.
 pub struct Onboarding {
     directory: Arc<dyn Directory>,
-    minter: Arc<dyn Minter>,
+    keyring: Arc<Keyring>,
     pub(crate) clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     numbers: IdSource,
 }
 
 impl Onboarding {
-    /// The verbs, working over these ports.
+    /// The verbs, working over these ports. The keyring hashes keys and seals secrets.
     pub fn new(
         directory: Arc<dyn Directory>,
-        minter: Arc<dyn Minter>,
+        keyring: Arc<Keyring>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { directory, minter, clock, entropy, numbers: IdSource::default() }
+        Self { directory, keyring, clock, entropy, numbers: IdSource::default() }
     }
 
     /// Adds a merchant with the routes of [`Route::of_new_merchant`]; answers its `default_webhook_secret` of the test
@@ -54,22 +63,22 @@ impl Onboarding {
     ) -> Result<(Merchant, [Secret; 2]), DirectoryError> {
         let at = self.clock.now();
         let id = MerchantId(self.numbers.next(at, self.entropy.as_ref()));
-        let secrets = Environment::ALL.map(|environment| self.minter.webhook_secret(id, environment));
-        let [test, live] = secrets;
+        let secrets = Environment::ALL.map(|environment| self.new_webhook_secret(id, environment));
+        let [(test, sealed_test), (live, sealed_live)] = secrets;
         let merchant = Merchant {
             id,
             name: new.name,
             api_version: new.api_version,
             status: new.status,
             return_urls: new.return_urls,
-            sealed_webhook_secrets: [test.sealed, live.sealed],
+            sealed_webhook_secrets: [sealed_test, sealed_live],
             former_webhook_secrets: [None, None],
             created_at: at,
         };
         let audit =
             self.audit(at, actor, "merchant.create", Some(id)).changing(Value::Null, shown(&merchant));
         self.directory.add_merchant(merchant.clone(), Route::of_new_merchant(), audit).await?;
-        Ok((merchant, [test.text, live.text]))
+        Ok((merchant, [test, live]))
     }
 
     /// Changes a merchant's name, status or return URLs.
@@ -100,16 +109,16 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<Secret, DirectoryError> {
         let (id, environment) = (tenant.merchant(), tenant.environment());
-        let minted = self.minter.webhook_secret(id, environment);
+        let (secret, sealed) = self.new_webhook_secret(id, environment);
         let revised = self.revise(id, |before| {
             let mut after = before.clone();
             let now = self.clock.now();
-            after.replace_webhook_secret(environment, minted.sealed.clone(), now);
+            after.replace_webhook_secret(environment, sealed.clone(), now);
             let audit = self.audit(now, actor.clone(), "merchant.rotate_webhook_secret", Some(id));
             (after, audit.changing(Value::Null, json!({ "environment": environment })))
         });
         revised.await?;
-        Ok(minted.text)
+        Ok(secret)
     }
 
     /// Changes a merchant as `decide` says, and decides again if somebody else has changed it meanwhile, so
@@ -178,6 +187,17 @@ impl Onboarding {
         let audit = self.audit(at, actor, &format!("{what}.revoke"), merchant);
         let (before, after) = (json!({ "revoked_at": null }), json!({ "revoked_at": at }));
         audit.about(format!("{what}/{id}")).changing(before, after)
+    }
+
+    /// A secret for a merchant's `default_webhook_secret`, and the same sealed.
+    fn new_webhook_secret(&self, merchant: MerchantId, environment: Environment) -> (Secret, String) {
+        let secret = WebhookSecret::generate(self.entropy.as_ref()).secret().clone();
+        let sealed = self.sealed(&Merchant::seal_context(merchant, environment), &secret);
+        (secret, sealed)
+    }
+
+    fn sealed(&self, context: &str, secret: &Secret) -> String {
+        self.keyring.seal_secret(self.entropy.as_ref(), context, secret)
     }
 
     async fn existing(&self, id: MerchantId) -> Result<Merchant, DirectoryError> {

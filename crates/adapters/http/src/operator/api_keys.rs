@@ -15,7 +15,7 @@ use crate::{
 pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let new = NewApiKey::parse(merchant, &call.json().await?, call.now)?;
-    let issued = call.state.onboarding.issue_api_key(new, staff.actor()).await?;
+    let issued = call.state.services.onboarding.issue_api_key(new, staff.actor()).await?;
     let mut shown = shown(&issued.record);
     shown["key"] = json!(issued.secret.expose());
     envelope::one(shown)
@@ -39,7 +39,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = merchant_of(&call)?;
     let key_id = call.segment("key_id");
-    let revoked = call.state.onboarding.revoke_api_key(merchant, key_id, staff.actor()).await;
+    let revoked = call.state.services.onboarding.revoke_api_key(merchant, key_id, staff.actor()).await;
     revoked.map_err(of_part(ErrorCode::ApiKeyNotFound, "API key"))?;
     envelope::one(json!({ "key_id": key_id, "revoked": true }))
 }

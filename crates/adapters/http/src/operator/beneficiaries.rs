@@ -14,7 +14,7 @@ use crate::{
 pub(crate) async fn add(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let beneficiary = NewBeneficiary::parse(merchant, &call.json().await?, call.now)?;
-    envelope::one(call.state.onboarding.add_beneficiary(beneficiary, staff.actor()).await?.shown())
+    envelope::one(call.state.services.onboarding.add_beneficiary(beneficiary, staff.actor()).await?.shown())
 }
 
 /// `GET /operator/v1/merchants/{id}/beneficiaries`

@@ -17,7 +17,7 @@ pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
     let tenant = problems.admit(tenant)?;
-    let issued = call.state.onboarding.issue_credential(tenant, staff.actor()).await?;
+    let issued = call.state.services.onboarding.issue_credential(tenant, staff.actor()).await?;
     envelope::one(json!({
         "credential_id": issued.record.credential_id,
         "merchant_id": merchant,
@@ -31,7 +31,8 @@ pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
 pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = merchant_of(&call)?;
     let credential_id = call.segment("credential_id");
-    let revoked = call.state.onboarding.revoke_credential(merchant, credential_id, staff.actor()).await;
+    let revoked =
+        call.state.services.onboarding.revoke_credential(merchant, credential_id, staff.actor()).await;
     revoked.map_err(of_part(ErrorCode::CredentialNotFound, "HMAC credential"))?;
     envelope::one(json!({ "credential_id": credential_id, "revoked": true }))
 }

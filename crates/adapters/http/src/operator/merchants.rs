@@ -17,7 +17,7 @@ use crate::{
 /// `POST /operator/v1/merchants`
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let new = NewMerchant::parse(&call.json().await?)?;
-    let (merchant, _) = call.state.onboarding.create_merchant(new, staff.actor()).await?;
+    let (merchant, _) = call.state.services.onboarding.create_merchant(new, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 pub(crate) async fn change(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?;
     let patch = MerchantPatch::parse(&call.json().await?, merchant.api_version)?;
-    let merchant = call.state.onboarding.change_merchant(merchant.id, patch, staff.actor()).await?;
+    let merchant = call.state.services.onboarding.change_merchant(merchant.id, patch, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn rotate_webhook_secret(call: Call, staff: AuthenticatedOperat
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
     let tenant = problems.admit(tenant)?;
-    let secret = call.state.onboarding.rotate_webhook_secret(tenant, staff.actor()).await?;
+    let secret = call.state.services.onboarding.rotate_webhook_secret(tenant, staff.actor()).await?;
     envelope::one(json!({ "environment": tenant.environment(), "default_webhook_secret": secret.expose() }))
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn switch(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let mut problems = Problems::new();
     let version = Fields::of_body(&body)?.required_parsed::<ApiVersion>("api_version", &mut problems);
     let version = problems.admit(version)?;
-    let issued = call.state.onboarding.switch(merchant, version, staff.actor()).await?;
+    let issued = call.state.services.onboarding.switch(merchant, version, staff.actor()).await?;
     let credentials: Vec<_> = issued.iter().map(shown_credential).collect();
     envelope::one(json!({ "merchant_id": merchant, "api_version": version, "credentials": credentials }))
 }

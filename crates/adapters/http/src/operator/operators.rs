@@ -14,7 +14,7 @@ use crate::{
 /// `POST /operator/v1/operators`; only this answer contains the token.
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let new = NewOperator::parse(&call.json().await?, call.now)?;
-    let issued = call.state.onboarding.create_operator(new, staff.actor()).await?;
+    let issued = call.state.services.onboarding.create_operator(new, staff.actor()).await?;
     let mut shown = shown(&issued.record);
     shown["token"] = json!(issued.secret.expose());
     envelope::one(shown)
@@ -33,7 +33,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 /// `DELETE /operator/v1/operators/{operator_id}`
 pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let operator_id = call.segment("operator_id");
-    let revoked = call.state.onboarding.revoke_operator(operator_id, staff.actor()).await;
+    let revoked = call.state.services.onboarding.revoke_operator(operator_id, staff.actor()).await;
     revoked.map_err(of_part(ErrorCode::OperatorNotFound, "operator"))?;
     envelope::one(json!({ "operator_id": operator_id, "revoked": true }))
 }

@@ -55,7 +55,7 @@ async fn set(
 ) -> Outcome {
     let store = &call.state.services.pages.store;
     let after = page.as_ref().map(|(page, _)| page);
-    let audit = call.state.onboarding.audit_of_page(merchant, after, staff.actor());
+    let audit = call.state.services.onboarding.audit_of_page(merchant, after, staff.actor());
     store.set_merchant_page(merchant, page, audit).await?;
     shown(call, merchant).await
 }

@@ -23,6 +23,6 @@ pub(crate) async fn replace(call: Call, staff: AuthenticatedOperator) -> Outcome
     let rails = &call.state.services.rails;
     let routes = parse_routes(&call.json().await?, |rail| rails.knows(rail))?;
     let shown = json!({ "routes": routes });
-    call.state.onboarding.put_routes(merchant, routes, staff.actor()).await?;
+    call.state.services.onboarding.put_routes(merchant, routes, staff.actor()).await?;
     envelope::one(shown)
 }

@@ -3,7 +3,6 @@
 mod body_memory;
 mod key_uses;
 mod lookup_limit;
-mod minter;
 mod readiness;
 mod settings;
 mod test_events;
@@ -32,7 +31,6 @@ pub(crate) use body_memory::{AnswerMemory, BodyMemory, IN_A_HURRY, MemoryShare, 
 pub use key_uses::KeyUses;
 pub(crate) use lookup_limit::Asked;
 use lookup_limit::Lookups;
-pub use minter::KeyringMinter;
 use readiness::LastLook;
 pub use readiness::{Part, Readiness};
 pub use settings::HttpSettings;
@@ -95,6 +93,8 @@ pub struct Services {
     pub routes: Arc<dyn RouteBook>,
     /// Merchants, their keys and routes, and staff, for the operator.
     pub directory: Arc<dyn Directory>,
+    /// Changes them.
+    pub onboarding: Arc<Onboarding>,
     /// The write path.
     pub commit: Arc<dyn Commit>,
     /// Counts requests.
@@ -132,7 +132,6 @@ pub(crate) type Describe = fn(&str) -> Documents;
 pub(crate) struct AppState {
     pub(crate) services: Services,
     pub(crate) settings: HttpSettings,
-    pub(crate) onboarding: Onboarding,
     pub(crate) tokens: Tokens,
     pub(crate) lookups: Lookups,
     pub(crate) memory: BodyMemory,
@@ -147,18 +146,10 @@ pub(crate) struct AppState {
 
 impl AppState {
     pub(crate) fn new(services: Services, settings: HttpSettings, describe: Describe) -> Self {
-        let minter = KeyringMinter::new(services.keyring.clone(), services.entropy.clone());
-        let onboarding = Onboarding::new(
-            services.directory.clone(),
-            Arc::new(minter),
-            services.clock.clone(),
-            services.entropy.clone(),
-        );
         let tokens = Tokens::new(&services.keyring, &settings.public_url);
         Self {
             services,
             settings,
-            onboarding,
             tokens,
             lookups: Lookups::default(),
             memory: BodyMemory::default(),

@@ -15,8 +15,8 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use quipu_http::{
-    HttpSettings, KeyUses, KeyringMinter, PageServices, Part, Readiness, Services, Stop, ViewerLimits,
-    Viewers, Webhooks, configure,
+    HttpSettings, KeyUses, PageServices, Part, Readiness, Services, Stop, ViewerLimits, Viewers, Webhooks,
+    configure,
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
@@ -98,7 +98,7 @@ pub(crate) struct World {
     pub(crate) directory: Arc<MemoryDirectory>,
     pub(crate) books: Arc<FakeBooks>,
     pub(crate) clock: Arc<FakeClock>,
-    pub(crate) onboarding: Onboarding,
+    pub(crate) onboarding: Arc<Onboarding>,
     pub(crate) settings: HttpSettings,
     pub(crate) services: Services,
     /// The master key under which its credentials are made.
@@ -205,6 +205,12 @@ impl Parts {
             credentials: directory.clone(),
             routes: directory.clone(),
             directory: directory.clone(),
+            onboarding: Arc::new(Onboarding::new(
+                directory.clone(),
+                keyring.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
             commit: books.clone(),
             limiter: Arc::new(CountingLimiter::default()),
             keyring: keyring.clone(),
@@ -268,10 +274,9 @@ impl World {
         let master = generate_master_key(&SystemEntropy);
         let keyring = Arc::new(Keyring::from_base64(&master).expect("a master key"));
         let clock = Arc::new(FakeClock(AtomicI64::new(NOW)));
-        let minter = Arc::new(KeyringMinter::new(keyring.clone(), entropy.clone()));
-        let onboarding = Onboarding::new(directory.clone(), minter, clock.clone(), entropy.clone());
         let parts = Parts { directory, books: Arc::new(FakeBooks::default()), clock, entropy, keyring };
         let services = parts.services();
+        let onboarding = services.onboarding.clone();
         let settings = HttpSettings::new("https://gateway.example");
         let Parts { directory, books, clock, .. } = parts;
         Self { directory, books, clock, onboarding, settings, services, master }

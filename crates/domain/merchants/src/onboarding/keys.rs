@@ -1,16 +1,16 @@
 //! API keys and v2 credentials, and the switch from the ones to the others.
 
-use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
+use quipu_kernel::{Environment, MerchantId, Secret, Tenant, Timestamp};
+use quipu_signing::{ApiKey, generate_hmac_secret};
 use serde_json::{Value, json};
 
-use super::{Onboarding, again_while_stale, shown};
+use super::{Issued, Onboarding, again_while_stale, shown};
 use crate::{
     api_key::{ApiKeyRecord, NewApiKey, RateLimits},
     audit::Actor,
     credential::HmacCredential,
     error::DirectoryError,
     merchant::{ApiVersion, Merchant, MerchantChange},
-    mint::Issued,
 };
 
 impl Onboarding {
@@ -21,13 +21,13 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<Issued<ApiKeyRecord>, DirectoryError> {
         let at = self.clock.now();
-        let minted = self.minter.api_key(new.tenant.environment());
+        let key = ApiKey::generate(new.tenant.environment(), self.entropy.as_ref());
         let record = ApiKeyRecord {
             key_id: self.uuid(),
             tenant: new.tenant,
             name: new.name,
-            hash: minted.hash,
-            last_four: minted.last_four,
+            hash: key.hash(&self.keyring),
+            last_four: key.last_four().to_owned(),
             scopes: new.scopes,
             rate_limits: new.rate_limits,
             expires_at: new.expires_at,
@@ -46,7 +46,7 @@ impl Onboarding {
         let audit = self.audit(at, actor, "api_key.issue", Some(record.tenant.merchant()));
         let audit = audit.about(format!("api_key/{}", record.key_id)).changing(Value::Null, after);
         self.directory.add_api_key(record.clone(), audit).await?;
-        Ok(Issued { record, secret: minted.text })
+        Ok(Issued { record, secret: Secret::new(key.expose()) })
     }
 
     /// Revokes an API key, and with it every bearer token made by it.
@@ -134,15 +134,15 @@ impl Onboarding {
 
     fn new_credential(&self, tenant: Tenant, at: Timestamp) -> Issued<HmacCredential> {
         let credential_id = self.uuid();
-        let minted = self.minter.hmac_secret(&credential_id);
+        let secret = generate_hmac_secret(self.entropy.as_ref());
         let record = HmacCredential {
+            sealed_secret: self.sealed(&HmacCredential::seal_context(&credential_id), &secret),
             credential_id,
             tenant,
-            sealed_secret: minted.sealed,
             rate_limits: RateLimits::default(),
             revoked_at: None,
             created_at: at,
         };
-        Issued { record, secret: minted.text }
+        Issued { record, secret }
     }
 }

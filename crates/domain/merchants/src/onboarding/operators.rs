@@ -1,12 +1,13 @@
 //! Members of the operator's staff.
 
+use quipu_kernel::Secret;
+use quipu_signing::OperatorToken;
 use serde_json::{Value, json};
 
-use super::Onboarding;
+use super::{Issued, Onboarding};
 use crate::{
     audit::Actor,
     error::DirectoryError,
-    mint::Issued,
     operator::{NewOperator, Operator},
 };
 
@@ -18,12 +19,12 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<Issued<Operator>, DirectoryError> {
         let at = self.clock.now();
-        let minted = self.minter.operator_token();
+        let token = OperatorToken::generate(self.entropy.as_ref());
         let operator = Operator {
             operator_id: self.uuid(),
             name: new.name,
             role: new.role,
-            token_hash: minted.hash,
+            token_hash: token.hash(&self.keyring),
             expires_at: new.expires_at,
             revoked_at: None,
             created_at: at,
@@ -36,7 +37,7 @@ impl Onboarding {
         let audit = self.audit(at, actor, "operator.create", None);
         let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
         self.directory.add_operator(operator.clone(), audit).await?;
-        Ok(Issued { record: operator, secret: minted.text })
+        Ok(Issued { record: operator, secret: Secret::new(token.expose()) })
     }
 
     /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let
