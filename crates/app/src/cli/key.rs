@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId};
-use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, Scope};
+use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{answer, session, values};
 use crate::wire::Foundation;
@@ -82,7 +82,7 @@ impl Command {
             Self::List { merchant } => {
                 session::existing(foundation, merchant).await?;
                 let keys = foundation.store.api_keys(merchant).await?;
-                session::print(&json!({ "data": keys.iter().map(shown).collect::<Vec<_>>() }))
+                session::print(&json!({ "data": keys.iter().map(ApiKeyRecord::shown).collect::<Vec<_>>() }))
             }
             Self::Revoke { merchant, key_id } => {
                 session::existing(foundation, merchant).await?;
@@ -110,22 +110,7 @@ async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
              quipu key revoke {merchant} KEY_ID ends it"
         )
     })?;
-    let mut answer = shown(&issued.record);
+    let mut answer = issued.record.shown();
     answer["key"] = json!(issued.secret.expose());
     answer::print(&answer)
-}
-
-fn shown(key: &ApiKeyRecord) -> Value {
-    json!({
-        "key_id": key.key_id,
-        "environment": key.tenant.environment(),
-        "name": key.name,
-        "last_four": key.last_four,
-        "scopes": key.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
-        "rate_limits": key.rate_limits,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "last_used_at": key.last_used_at,
-        "created_at": key.created_at,
-    })
 }

@@ -11,8 +11,8 @@ use quipu_configuration::Settings;
 use quipu_kernel::{Environment, MerchantId, Period, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
-    Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
-    NewBeneficiary, NewMerchant, RouteBook as _, Routing as _, parse_routes,
+    Actor, ApiVersion, Beneficiary, Issued, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
+    Merchants as _, NewBeneficiary, NewMerchant, RouteBook as _, Routing as _, parse_routes,
 };
 use quipu_payments::Rails;
 use serde::Serialize;
@@ -280,14 +280,7 @@ async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Resu
              and quipu credential create replaces"
         )
     })?;
-    let credential = |issued: &quipu_merchants::Issued<quipu_merchants::HmacCredential>| {
-        json!({
-            "environment": issued.record.tenant.environment(),
-            "credential_id": issued.record.credential_id,
-            "secret": issued.secret.expose(),
-        })
-    };
-    let credentials: Vec<_> = issued.iter().map(credential).collect();
+    let credentials: Vec<_> = issued.iter().map(Issued::shown).collect();
     answer::print(&json!({ "merchant_id": id, "api_version": to, "credentials": credentials }))
 }
 

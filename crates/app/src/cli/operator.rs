@@ -57,7 +57,7 @@ impl Command {
                 let new = NewOperator::parse(&body, now).map_err(session::explained)?;
                 let issued = foundation.onboarding().create_operator(new, Actor::shell()).await;
                 let issued = answer::explained(issued, || MAY_BE_MADE.to_owned())?;
-                let mut answer = shown(&issued.record);
+                let mut answer = issued.record.shown();
                 answer["token"] = json!(issued.secret.expose());
                 answer::print(&answer)
             }
@@ -81,18 +81,7 @@ async fn everybody(foundation: &Foundation) -> Result<Vec<Value>> {
         if operators.is_empty() {
             break;
         }
-        staff.extend(operators.iter().map(shown));
+        staff.extend(operators.iter().map(Operator::shown));
     }
     Ok(staff)
-}
-
-fn shown(operator: &Operator) -> Value {
-    json!({
-        "operator_id": operator.operator_id,
-        "name": operator.name,
-        "role": operator.role.as_str(),
-        "expires_at": operator.expires_at,
-        "revoked_at": operator.revoked_at,
-        "created_at": operator.created_at,
-    })
 }

@@ -2,11 +2,11 @@
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     merchant::{MAX_NAME, Merchant},
-    scope::Scopes,
+    scope::{Scope, Scopes},
 };
 
 /// Limits of one key that differ from the configured ones; absent members follow the configuration.
@@ -72,6 +72,22 @@ pub struct ApiKeyRecord {
 impl ApiKeyRecord {
     /// Why a merchant on v2 gets no API key.
     pub const ONLY_V1: &str = "the merchant is on v2, where calls are signed; API keys are for v1";
+
+    /// The key as staff see it; its merchant is not named.
+    pub fn shown(&self) -> Value {
+        json!({
+            "key_id": self.key_id,
+            "environment": self.tenant.environment(),
+            "name": self.name,
+            "last_four": self.last_four,
+            "scopes": self.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+            "rate_limits": self.rate_limits,
+            "expires_at": self.expires_at,
+            "revoked_at": self.revoked_at,
+            "last_used_at": self.last_used_at,
+            "created_at": self.created_at,
+        })
+    }
 }
 
 /// A key or credential with its merchant: all that is needed to decide whether a call is allowed.

@@ -1,7 +1,7 @@
 //! Members of the operator's staff.
 
 use quipu_kernel::{Fields, Problems, Timestamp, wire_names};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::merchant::required_name;
 
@@ -50,6 +50,18 @@ impl Operator {
     /// Whether the token is accepted at this instant.
     pub fn is_active(&self, at: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| at < end)
+    }
+
+    /// The operator as staff see them.
+    pub fn shown(&self) -> Value {
+        json!({
+            "operator_id": self.operator_id,
+            "name": self.name,
+            "role": self.role.as_str(),
+            "expires_at": self.expires_at,
+            "revoked_at": self.revoked_at,
+            "created_at": self.created_at,
+        })
     }
 
     /// Whether the token expires no earlier than the other's.

@@ -1,7 +1,7 @@
 //! API keys.
 
 use quipu_kernel::Problems;
-use quipu_merchants::{ApiKeyRecord, NewApiKey, Scope};
+use quipu_merchants::{ApiKeyRecord, NewApiKey};
 use serde_json::{Value, json};
 
 use super::{existing_merchant, merchant_of, of_part};
@@ -45,17 +45,7 @@ pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome 
 }
 
 fn shown(key: &ApiKeyRecord) -> Value {
-    json!({
-        "key_id": key.key_id,
-        "merchant_id": key.tenant.merchant(),
-        "environment": key.tenant.environment(),
-        "name": key.name,
-        "last_four": key.last_four,
-        "scopes": key.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
-        "rate_limits": key.rate_limits,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "last_used_at": key.last_used_at,
-        "created_at": key.created_at,
-    })
+    let mut shown = key.shown();
+    shown["merchant_id"] = json!(key.tenant.merchant());
+    shown
 }

@@ -1,9 +1,7 @@
 //! Merchants: onboarding, reading, changing, suspending, switching.
 
 use quipu_kernel::{Environment, Fields, Problems};
-use quipu_merchants::{
-    ApiVersion, HmacCredential, Issued, Merchant, MerchantFilter, MerchantPatch, NewMerchant,
-};
+use quipu_merchants::{ApiVersion, Issued, Merchant, MerchantFilter, MerchantPatch, NewMerchant};
 use serde_json::{Value, json};
 
 use super::{existing_merchant, tenant_of};
@@ -69,16 +67,8 @@ pub(crate) async fn switch(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let version = Fields::of_body(&body)?.required_parsed::<ApiVersion>("api_version", &mut problems);
     let version = problems.admit(version)?;
     let issued = call.state.services.onboarding.switch(merchant, version, staff.actor()).await?;
-    let credentials: Vec<_> = issued.iter().map(shown_credential).collect();
+    let credentials: Vec<_> = issued.iter().map(Issued::shown).collect();
     envelope::one(json!({ "merchant_id": merchant, "api_version": version, "credentials": credentials }))
-}
-
-fn shown_credential(issued: &Issued<HmacCredential>) -> Value {
-    json!({
-        "environment": issued.record.tenant.environment(),
-        "credential_id": issued.record.credential_id,
-        "secret": issued.secret.expose(),
-    })
 }
 
 fn shown(state: &AppState, merchant: &Merchant) -> Result<Value, ApiError> {

@@ -2,7 +2,7 @@
 
 use quipu_kernel::Problems;
 use quipu_merchants::{NewOperator, Operator};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::of_part;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let new = NewOperator::parse(&call.json().await?, call.now)?;
     let issued = call.state.services.onboarding.create_operator(new, staff.actor()).await?;
-    let mut shown = shown(&issued.record);
+    let mut shown = issued.record.shown();
     shown["token"] = json!(issued.secret.expose());
     envelope::one(shown)
 }
@@ -27,7 +27,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     problems.into_result()?;
     let (operators, total) = call.state.services.directory.operators(created, page).await?;
-    envelope::many(operators.iter().map(shown).collect(), total, page)
+    envelope::many(operators.iter().map(Operator::shown).collect(), total, page)
 }
 
 /// `DELETE /operator/v1/operators/{operator_id}`
@@ -36,15 +36,4 @@ pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome 
     let revoked = call.state.services.onboarding.revoke_operator(operator_id, staff.actor()).await;
     revoked.map_err(of_part(ErrorCode::OperatorNotFound, "operator"))?;
     envelope::one(json!({ "operator_id": operator_id, "revoked": true }))
-}
-
-fn shown(operator: &Operator) -> Value {
-    json!({
-        "operator_id": operator.operator_id,
-        "name": operator.name,
-        "role": operator.role.as_str(),
-        "expires_at": operator.expires_at,
-        "revoked_at": operator.revoked_at,
-        "created_at": operator.created_at,
-    })
 }

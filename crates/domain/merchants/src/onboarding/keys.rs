@@ -13,6 +13,17 @@ use crate::{
     merchant::{ApiVersion, Merchant, MerchantChange},
 };
 
+impl Issued<HmacCredential> {
+    /// A credential of [`Onboarding::switch`] as staff see it, with its secret.
+    pub fn shown(&self) -> Value {
+        json!({
+            "environment": self.record.tenant.environment(),
+            "credential_id": self.record.credential_id,
+            "secret": self.secret.expose(),
+        })
+    }
+}
+
 impl Onboarding {
     /// Issues an API key.
     pub async fn issue_api_key(
