@@ -79,15 +79,15 @@ pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
     let mut lock = None;
     let ended = runtimes.run(async {
         let prepared = async {
-            let settled = settings.clone();
-            let lay = move || match mode {
-                Mode::Production => ground(&settled),
-                Mode::Demo => ground_of_demo(&settled),
+            let of_process = settings.clone();
+            let prepare = move || match mode {
+                Mode::Production => prepare_production(&of_process),
+                Mode::Demo => prepare_demo(&of_process),
             };
-            let (keyring, folder, taken) = tokio::task::spawn_blocking(lay).await??;
+            let Prepared { keyring, folder, lock: taken } = tokio::task::spawn_blocking(prepare).await??;
             lock = taken;
-            let foundation = Foundation::lay(settings, keyring, store).await?;
-            prepare(&foundation, embedded.is_some() || mode == Mode::Demo).await?;
+            let foundation = Foundation::open(settings, keyring, store).await?;
+            prepare_database(&foundation, embedded.is_some() || mode == Mode::Demo).await?;
             Ok::<_, anyhow::Error>((foundation, folder))
         };
         let (foundation, folder) = tokio::select! {
@@ -107,56 +107,66 @@ pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;
         }
         let metrics = bind_metrics(settings, &foundation, collected, mode)?;
-        serve(settings, &folder, foundation, (metrics, signals), &shares, mode).await
+        serve(Serving { settings, mode, shares: &shares, folder, foundation, metrics, signals }).await
     });
     drop(lock);
     ended
 }
 
-/// The master key, the data folder, and the lock of an embedded database.
-type Ground = (Keyring, DataFolder, Option<ServingLock>);
+/// What a server needs before it opens its database.
+struct Prepared {
+    keyring: Keyring,
+    folder: DataFolder,
+    /// The lock of an embedded database.
+    lock: Option<ServingLock>,
+}
 
-/// What a server in production stands on. Without a key nothing is made.
-fn ground(settings: &Settings) -> Result<Ground> {
+/// Prepares a server in production. Without a key nothing is made.
+fn prepare_production(settings: &Settings) -> Result<Prepared> {
     let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Production)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
     // Looked at under the lock: the database of a running server may look empty under another name.
     database_file::require(settings)?;
     database_file::number_run(settings);
-    Ok((keyring, folder, lock))
+    Ok(Prepared { keyring, folder, lock })
 }
 
-/// What a demo stands on; it makes what is missing.
-fn ground_of_demo(settings: &Settings) -> Result<Ground> {
+/// Prepares a demo; it makes what is missing.
+fn prepare_demo(settings: &Settings) -> Result<Prepared> {
     let folder = DataFolder::open(&settings.data_dir)?;
     database_file::make_private(settings)?;
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
     let keyring = master_key::keyring(settings, &folder, Start::Development)?;
     database_file::number_run(settings);
-    Ok((keyring, folder, lock))
+    Ok(Prepared { keyring, folder, lock })
 }
 
 /// Warnings about settings that work but are probably a mistake. They are not refused, because each key may be
 /// set without the other.
 fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
-    let is_sealed_early = settings.seal_after < settings.call_deadline + LATEST_COMMIT;
-    let is_never_alerted = settings.redirectpay_alert_after >= settings.redirectpay_cancel_after;
-    let sealed_early = "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted";
-    let never_alerted =
-        "redirectpay.alert_after is not shorter than redirectpay.cancel_after: no deposit raises an alert";
-    let is_gone_at_once = settings.webhooks.keep_for <= settings.webhooks.policy.longest();
-    let gone_at_once = "webhooks.keep_for is not longer than twice all gaps of webhooks.retry_schedule: a delivery that fails for good is deleted at once, and can be neither seen nor tried again";
-    let told =
-        [(is_sealed_early, sealed_early), (is_never_alerted, never_alerted), (is_gone_at_once, gone_at_once)];
-    told.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning))
+    let warnings = [
+        (
+            settings.seal_after < settings.call_deadline + LATEST_COMMIT,
+            "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted",
+        ),
+        (
+            settings.redirectpay_alert_after >= settings.redirectpay_cancel_after,
+            "redirectpay.alert_after is not shorter than redirectpay.cancel_after: no deposit raises an alert",
+        ),
+        (
+            settings.webhooks.keep_for <= settings.webhooks.policy.longest(),
+            "webhooks.keep_for is not longer than twice all gaps of webhooks.retry_schedule: a delivery that fails for good is deleted at once, and can be neither seen nor tried again",
+        ),
+    ];
+    warnings.into_iter().filter_map(|(applies, warning)| applies.then_some(warning))
 }
 
 /// Waits until the database has its schema, and looks whether it belongs to this master key. An embedded database, which
 /// belongs to this process, is migrated. A shared one is migrated by a command, so that a person decides when; nodes of the
 /// old version may still be running on it.
-async fn prepare(foundation: &Foundation, migrate: bool) -> Result<()> {
+async fn prepare_database(foundation: &Foundation, migrate: bool) -> Result<()> {
     if migrate {
         for migration in foundation.store.migrate().await.context("the database cannot be migrated")? {
             tracing::info!(migration, "migration applied");
@@ -192,7 +202,7 @@ fn connections(settings: &Settings, shares: &Descriptors) -> usize {
 }
 
 /// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
-fn edge(
+fn http_settings(
     settings: &Settings,
     shares: &Descriptors,
     public_url: &str,
@@ -209,14 +219,19 @@ fn edge(
     }
 }
 
-async fn serve(
-    settings: &Settings,
-    folder: &DataFolder,
-    foundation: Foundation,
-    (metrics, mut signals): (Metrics, Signals),
-    shares: &Descriptors,
+/// What a process serves with, once its database is ready.
+struct Serving<'a> {
+    settings: &'a Settings,
     mode: Mode,
-) -> Result<ExitCode> {
+    shares: &'a Descriptors,
+    folder: DataFolder,
+    foundation: Foundation,
+    metrics: Metrics,
+    signals: Signals,
+}
+
+async fn serve(process: Serving<'_>) -> Result<ExitCode> {
+    let Serving { settings, mode, shares, folder, foundation, metrics, mut signals } = process;
     let listener = listen(settings.listen)
         .with_context(|| format!("listen: {} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
@@ -231,13 +246,13 @@ async fn serve(
     let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = match mode {
         Mode::Production => None,
-        Mode::Demo => Some(dev::credentials(&foundation, folder, &base_url).await?),
+        Mode::Demo => Some(dev::credentials(&foundation, &folder, &base_url).await?),
     };
     let demo_page = match &demo {
         Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
-    let Delivering { edge: webhooks, dispatcher } =
+    let Delivering { webhooks, dispatcher } =
         foundation.webhooks(&settings.webhooks, mode, shares.deliveries)?;
     let mut workers = start_workers(&foundation, &use_cases, &tickets, settings);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
@@ -247,10 +262,10 @@ async fn serve(
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let parts = CallParts { webhooks, tickets, limiter, readiness, key_uses: Arc::clone(&key_uses) };
     let services = services(&foundation, use_cases, parts, Stop::on(workers.told_to_stop()));
-    let edge = edge(settings, shares, &public_url, demo_page.as_deref());
-    let patience = edge.shutdown_timeout;
+    let http = http_settings(settings, shares, &public_url, demo_page.as_deref());
+    let patience = http.shutdown_timeout;
     let kept = listener.try_clone().context("the listener cannot be kept for the end")?;
-    let serving = quipu_http::serve(listener, services, edge)?;
+    let serving = quipu_http::serve(listener, services, http)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
         print_message(&dev::message(&demo, demo_page.as_deref()));

@@ -37,7 +37,7 @@ pub(crate) struct Foundation {
 
 impl Foundation {
     /// Opens the database. Its work runs on the runtime `store`.
-    pub(crate) async fn lay(settings: &Settings, keyring: Keyring, store: Handle) -> Result<Self> {
+    pub(crate) async fn open(settings: &Settings, keyring: Keyring, store: Handle) -> Result<Self> {
         Ok(Self {
             store: open_store(settings, store).await?,
             keyring: Arc::new(keyring),
@@ -157,9 +157,9 @@ impl Foundation {
         let deliverer: Arc<dyn Deliverer> = Arc::new(dispatcher.clone());
         self.store.deliver_by(Arc::clone(&deliverer));
         let create = CreateEndpoint::new(store(), Arc::clone(&self.keyring), clock(), entropy());
-        let edge =
+        let webhooks =
             Webhooks { create: Arc::new(create), endpoints: store(), log: store(), courier, deliverer };
-        Ok(Delivering { edge, dispatcher })
+        Ok(Delivering { webhooks, dispatcher })
     }
 
     pub(crate) fn adjust(&self) -> AdjustBalance {
@@ -169,7 +169,7 @@ impl Foundation {
 
 /// The dispatcher of webhooks, and the use cases about them that HTTP calls.
 pub(crate) struct Delivering {
-    pub(crate) edge: Webhooks,
+    pub(crate) webhooks: Webhooks,
     pub(crate) dispatcher: Dispatcher,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn run(
     database_file::require(settings)?;
     let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Command)?;
     runtime()?.block_on(async {
-        let foundation = Foundation::lay(settings, keyring, Handle::current()).await?;
+        let foundation = Foundation::open(settings, keyring, Handle::current()).await?;
         if foundation.store.pending_migrations().await? {
             bail!(wire::MIGRATE_FIRST);
         }

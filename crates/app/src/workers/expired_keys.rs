@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::UsedKeys;
 use quipu_kernel::Clock;
 
-use super::rounds::delete_old;
+use super::deletion::Deletion;
 use crate::stop_signal::StopSignal;
 
 /// The time between two rounds.
@@ -23,6 +23,7 @@ impl ExpiredKeys {
     /// Works until it is told to stop.
     pub(crate) async fn run(self, stop: StopSignal) {
         let delete = || self.keys.delete_expired(self.clock.now(), AT_ONCE);
-        delete_old("expired nonces and answers", (AT_ONCE, PAUSE), stop, delete).await;
+        let what = "expired nonces and answers";
+        Deletion { what, at_once: AT_ONCE, pause: PAUSE }.run(stop, delete).await;
     }
 }

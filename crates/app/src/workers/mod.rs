@@ -3,6 +3,7 @@
 
 mod alert;
 mod beat;
+mod deletion;
 mod expired_keys;
 mod old_deliveries;
 mod rounds;

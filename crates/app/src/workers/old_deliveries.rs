@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_kernel::Clock;
 use quipu_webhooks::DeliveryQueue;
 
-use super::rounds::delete_old;
+use super::deletion::Deletion;
 use crate::stop_signal::StopSignal;
 
 /// The longest time between two rounds.
@@ -26,6 +26,6 @@ impl OldDeliveries {
     pub(crate) async fn run(self, stop: StopSignal) {
         let pause = PAUSE.min(self.keep_for / 10).max(Duration::from_millis(100));
         let prune = || self.queue.prune(self.clock.now(), self.keep_for, AT_ONCE);
-        delete_old("old deliveries", (AT_ONCE, pause), stop, prune).await;
+        Deletion { what: "old deliveries", at_once: AT_ONCE, pause }.run(stop, prune).await;
     }
 }

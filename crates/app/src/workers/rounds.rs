@@ -1,5 +1,4 @@
-//! The rounds of a worker that does the due work of one queue: how it claims work, and how long it rests. The rounds
-//! of a worker that deletes what is old.
+//! The rounds of a worker that does the due work of one queue: how it claims work, and how long it rests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -111,28 +110,6 @@ impl Rounds {
     }
 }
 
-/// Has `what` deleted until it is told to stop. `delete` deletes at most `at_once` rows and answers how many they
-/// were. If they were as many, there may be more, and no pause follows.
-pub(super) async fn delete_old<F: Future<Output = Result<u64, StoreError>>>(
-    what: &str,
-    (at_once, pause): (u32, Duration),
-    mut stop: StopSignal,
-    delete: impl Fn() -> F,
-) {
-    while !stop.is_given() {
-        let more = match delete().await {
-            Ok(deleted) => deleted >= u64::from(at_once),
-            Err(error) => {
-                tracing::warn!(%error, "{what} were not dropped");
-                false
-            }
-        };
-        if !more {
-            let _ = timeout(pause, stop.given()).await;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use quipu_commit::{Changes, Commit as _, Memory, Work, WorkChange};
@@ -205,26 +182,6 @@ mod tests {
             rounds.rest(round, &mut stop).await;
             assert_eq!(begun.elapsed(), Duration::ZERO);
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn as_many_as_may_be_deleted_at_once_are_followed_by_the_rest_and_the_rest_by_a_pause() {
-        let (told, receiver) = watch::channel(false);
-        let (begun, calls) = (Instant::now(), std::cell::RefCell::new(Vec::new()));
-        let delete = async || {
-            calls.borrow_mut().push(begun.elapsed().as_secs());
-            match calls.borrow().len() {
-                1 => Ok(5),
-                2 => Ok(4),
-                3 => Err(StoreError::Overloaded),
-                _ => {
-                    told.send_replace(true);
-                    Ok(5)
-                }
-            }
-        };
-        delete_old("rows", (5, Duration::from_mins(1)), StopSignal::heard_by(receiver), delete).await;
-        assert_eq!(*calls.borrow(), [0, 0, 60, 120]);
     }
 
     #[tokio::test]

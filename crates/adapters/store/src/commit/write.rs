@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
 use quipu_commit::{Changes, Expect, Position, Queue, WorkChange, Writes};
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_kernel::Tenant;
 
 use super::{
     fan_out::DeliveryRows,
@@ -30,7 +30,7 @@ use crate::{
         nonces,
         payment_classes::Classed,
         saved_at,
-        work::{self, Gone, Later, WorkLine},
+        work::{self, Gone, Later, Taken, WorkLine},
     },
     transaction::Unfinished,
 };
@@ -152,11 +152,11 @@ impl<'a> Plan<'a> {
             }));
         }
         for change in &changes.work {
-            self.add_work(changes.tenant, (changes.at, node), change);
+            self.add_work(changes.tenant, Taken { at: changes.at, node }, change);
         }
     }
 
-    fn add_work(&mut self, tenant: Tenant, taken: (Timestamp, &'a str), change: &'a WorkChange) {
+    fn add_work(&mut self, tenant: Tenant, taken: Taken<'a>, change: &'a WorkChange) {
         match change {
             // Of several in one batch the last counts: it is what there is to do afterwards.
             WorkChange::Put(work) => {
@@ -285,7 +285,7 @@ mod tests {
     use std::sync::Arc;
 
     use quipu_commit::{Aggregate, Judged, Save, State, judge};
-    use quipu_kernel::{Environment, MerchantId};
+    use quipu_kernel::{Environment, MerchantId, Timestamp};
     use quipu_merchants::{Actor, AuditRecord};
     use tokio::{sync::oneshot, time::Instant};
 

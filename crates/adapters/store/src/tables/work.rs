@@ -15,8 +15,15 @@ use crate::statement::statement;
 pub(crate) struct WorkLine<'a> {
     pub(crate) tenant: Tenant,
     pub(crate) work: &'a Work,
-    /// The time since which a node does it, and the node, if the node that commits it takes it at once.
-    pub(crate) taken: Option<(Timestamp, &'a str)>,
+    /// If the node that commits it takes it at once.
+    pub(crate) taken: Option<Taken<'a>>,
+}
+
+/// Which node does work, and since when.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken<'a> {
+    pub(crate) at: Timestamp,
+    pub(crate) node: &'a str,
 }
 
 columns! {
@@ -27,10 +34,10 @@ columns! {
         subject: &'a str as Text = &line.work.subject;
         action: &'a str as Text = line.work.action;
         due_at: i64 as BigInt = line.work.due.millis();
-        due_since: i64 as BigInt = line.taken.map_or(line.work.due, |(at, _)| at).millis();
+        due_since: i64 as BigInt = line.taken.map_or(line.work.due, |taken| taken.at).millis();
         attempts: i32 as Integer = 0;
         turn: i64 as BigInt = 1;
-        lease_node: Option<&'a str> as Nullable<Text> = line.taken.map(|(_, node)| node);
+        lease_node: Option<&'a str> as Nullable<Text> = line.taken.map(|taken| taken.node);
     }
     then "ON CONFLICT (queue, merchant_id, environment, subject) DO UPDATE SET action = excluded.action,
         due_at = excluded.due_at, due_since = excluded.due_since, attempts = 0, turn = work.turn + 1,
