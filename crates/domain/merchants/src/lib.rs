@@ -41,4 +41,4 @@ pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL};
 pub use route_list::{is_payment_uri, parse_routes};
 pub use scope::{Scope, Scopes};
-pub use usual_limits::UsualLimits;
+pub use usual_limits::{AddressBudget, KeyBudget, UsualLimits};

@@ -8,6 +8,28 @@ use crate::{
 /// How many look-ups of credentials a second an address may cause that has used up its failures.
 const LOOKUPS_PER_SECOND: u32 = 10;
 
+/// The budgets of a key or credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyBudget {
+    /// [`BudgetKind::PaymentCreation`].
+    PaymentCreation,
+    /// [`BudgetKind::Standard`].
+    Standard,
+}
+
+/// The budgets of a client address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressBudget {
+    /// [`BudgetKind::Pages`].
+    Pages,
+    /// [`BudgetKind::UnverifiedCallbacks`].
+    UnverifiedCallbacks,
+    /// [`BudgetKind::Unauthenticated`].
+    Unauthenticated,
+    /// [`BudgetKind::Lookups`].
+    Lookups,
+}
+
 /// The rate limits of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsualLimits {
@@ -40,15 +62,15 @@ impl Default for UsualLimits {
 
 impl UsualLimits {
     /// The budget of one key or credential, with its own limits if it has any.
-    pub fn of_key(&self, kind: BudgetKind, own: &RateLimits) -> Budget {
-        match kind {
-            BudgetKind::PaymentCreation => Budget::double(
-                kind,
+    pub fn of_key(&self, budget: KeyBudget, own: &RateLimits) -> Budget {
+        match budget {
+            KeyBudget::PaymentCreation => Budget::double(
+                BudgetKind::PaymentCreation,
                 Window::per_minute(own.create_per_minute.unwrap_or(self.payment_create_per_minute)),
                 Window::new(own.create_per_10s.unwrap_or(self.payment_create_per_10s), 10),
             ),
-            _ => Budget::single(
-                kind,
+            KeyBudget::Standard => Budget::single(
+                BudgetKind::Standard,
                 Window::per_minute(own.standard_per_minute.unwrap_or(self.standard_per_minute)),
             ),
         }
@@ -59,16 +81,18 @@ impl UsualLimits {
         Budget::single(BudgetKind::Callbacks, Window::per_minute(self.callbacks_per_minute))
     }
 
-    /// The budget of a client address: for pages and transfers, or for failed authentications.
-    pub const fn of_address(&self, kind: BudgetKind) -> Budget {
-        if matches!(kind, BudgetKind::Lookups) {
-            return Budget::single(kind, Window::new(LOOKUPS_PER_SECOND, 1));
-        }
-        let limit = match kind {
-            BudgetKind::Pages => self.pages_per_minute,
-            BudgetKind::UnverifiedCallbacks => self.callbacks_per_minute,
-            _ => self.unauthenticated_per_minute,
+    /// The budget of a client address.
+    pub const fn of_address(&self, budget: AddressBudget) -> Budget {
+        let (kind, window) = match budget {
+            AddressBudget::Pages => (BudgetKind::Pages, Window::per_minute(self.pages_per_minute)),
+            AddressBudget::UnverifiedCallbacks => {
+                (BudgetKind::UnverifiedCallbacks, Window::per_minute(self.callbacks_per_minute))
+            }
+            AddressBudget::Unauthenticated => {
+                (BudgetKind::Unauthenticated, Window::per_minute(self.unauthenticated_per_minute))
+            }
+            AddressBudget::Lookups => (BudgetKind::Lookups, Window::new(LOOKUPS_PER_SECOND, 1)),
         };
-        Budget::single(kind, Window::per_minute(limit))
+        Budget::single(kind, window)
     }
 }

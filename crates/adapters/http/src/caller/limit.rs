@@ -1,7 +1,7 @@
 //! Charges calls to rate budgets.
 
 use actix_web::HttpRequest;
-use quipu_merchants::{BudgetKind, RateVerdict};
+use quipu_merchants::{AddressBudget, KeyBudget, RateVerdict};
 
 use super::{Provider, identity::Caller};
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// Counts a call of an authenticated merchant.
-pub(crate) async fn charge_call(state: &AppState, caller: &Caller, kind: BudgetKind) -> RateVerdict {
-    let budget = state.settings.limits.of_key(kind, caller.rate_limits());
+pub(crate) async fn charge_call(state: &AppState, caller: &Caller, budget: KeyBudget) -> RateVerdict {
+    let budget = state.settings.limits.of_key(budget, caller.rate_limits());
     state.services.limiter.take(budget, caller.subject()).await
 }
 
@@ -22,8 +22,12 @@ pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> Ra
 
 /// Counts a call for the client's address. Failed authentications are counted in this way; successes are
 /// neither counted nor refused, so a good key works from an address that others misuse.
-pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> RateVerdict {
-    let budget = state.settings.limits.of_address(kind);
+pub(crate) async fn charge_address(
+    state: &AppState,
+    request: &HttpRequest,
+    budget: AddressBudget,
+) -> RateVerdict {
+    let budget = state.settings.limits.of_address(budget);
     state.services.limiter.take(budget, &address_of(state, request)).await
 }
 

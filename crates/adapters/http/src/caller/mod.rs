@@ -70,7 +70,7 @@ async fn permit_lookup(
     match state.lookups.asked(|| address_of(state, request), credential, now) {
         Asked::Freely => Ok(()),
         Asked::Distrusted => {
-            let verdict = charge_address(state, request, quipu_merchants::BudgetKind::Lookups).await;
+            let verdict = charge_address(state, request, quipu_merchants::AddressBudget::Lookups).await;
             if verdict.allowed { Ok(()) } else { Err(ApiError::RateLimited(verdict)) }
         }
     }

@@ -12,7 +12,7 @@ use actix_web::{
     web::Bytes,
 };
 use futures_util::stream;
-use quipu_merchants::{ApiVersion, BudgetKind, Role, Scope, Scopes};
+use quipu_merchants::{ApiVersion, KeyBudget, Role, Scope, Scopes};
 use serde_json::{Value, json};
 
 use super::world::{Answer, World, request, signed};
@@ -102,7 +102,7 @@ fn judge(call: &Call) -> Result<Provider, ApiError> {
 macro_rules! accesses {
     ($handler:ident) => {{
         let needs = scope(Scope::TicketsCreate);
-        let creation = Needs { scope: Some(Scope::PaymentsCreate), budget: BudgetKind::PaymentCreation };
+        let creation = Needs { scope: Some(Scope::PaymentsCreate), budget: KeyBudget::PaymentCreation };
         [
             Access::Public(run!($handler, call)),
             Access::Anonymous(run!($handler, call)),

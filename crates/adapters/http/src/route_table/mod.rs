@@ -15,7 +15,7 @@
 //!     .doc(op("sendFile", "Send the bytes of a file").shows(Data("Uploaded"))),
 //! ```
 
-use quipu_merchants::{BudgetKind, Scope};
+use quipu_merchants::{KeyBudget, Scope};
 
 use crate::routing::{Access, Needs, RouteRow, Undescribed};
 
@@ -63,11 +63,11 @@ pub(crate) const fn row(method: &'static str, path: &'static str, access: Access
 
 /// The needs of a merchant's call with this scope.
 pub(crate) const fn scope(scope: Scope) -> Needs {
-    Needs { scope: Some(scope), budget: BudgetKind::Standard }
+    Needs { scope: Some(scope), budget: KeyBudget::Standard }
 }
 
-const ANY_SCOPE: Needs = Needs { scope: None, budget: BudgetKind::Standard };
-const CREATION: Needs = Needs { scope: Some(Scope::PaymentsCreate), budget: BudgetKind::PaymentCreation };
+const ANY_SCOPE: Needs = Needs { scope: None, budget: KeyBudget::Standard };
+const CREATION: Needs = Needs { scope: Some(Scope::PaymentsCreate), budget: KeyBudget::PaymentCreation };
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Who may call a route: the kinds of authentication, each with the handler behind it.
 
 use quipu_kernel::Tenant;
-use quipu_merchants::{BudgetKind, Role, Scope};
+use quipu_merchants::{KeyBudget, Role, Scope};
 
 use crate::{
     answer::ApiError,
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs {
     pub(crate) scope: Option<Scope>,
-    pub(crate) budget: BudgetKind,
+    pub(crate) budget: KeyBudget,
 }
 
 /// The functions that verify a callback.

@@ -7,7 +7,7 @@ use std::{rc::Rc, sync::Arc, time::Instant};
 
 use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
 use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
-use quipu_merchants::{BudgetKind, RateVerdict, Role};
+use quipu_merchants::{AddressBudget, RateVerdict, Role};
 
 use super::{
     access::{Access, Judge, Needs},
@@ -150,11 +150,11 @@ impl Entrance {
         let claimed = caller::claim_signature(&self.state, &request, is_creation, self.now).await;
         let mut claimed = self.charged(claimed).await?;
         let begun = Instant::now();
-        self.hurry_if_distrusted(BudgetKind::Unauthenticated);
+        self.hurry_if_distrusted(AddressBudget::Unauthenticated);
         let body = match self.signed_body().await {
             Ok(body) => body,
             Err(ApiError::Overloaded) => return Err(ApiError::Overloaded),
-            Err(error) => return Err(self.charge_failure(BudgetKind::Unauthenticated, error).await),
+            Err(error) => return Err(self.charge_failure(AddressBudget::Unauthenticated, error).await),
         };
         if begun.elapsed() >= JUDGED_FOR {
             let again = caller::claim_signature(&self.state, &request, is_creation, self.now).await;
@@ -216,21 +216,21 @@ impl Entrance {
                 Ok((call, provider))
             }
             Err(ApiError::Overloaded) => Err(ApiError::Overloaded),
-            Err(error) => Err(self.charge_failure(BudgetKind::UnverifiedCallbacks, error).await),
+            Err(error) => Err(self.charge_failure(AddressBudget::UnverifiedCallbacks, error).await),
         }
     }
 
     async fn judge_callback(&self, judge: Judge) -> Result<(Call, Provider), ApiError> {
         let call = self.call_of_stranger()?;
         (judge.head)(&call)?;
-        self.hurry_if_distrusted(BudgetKind::UnverifiedCallbacks);
+        self.hurry_if_distrusted(AddressBudget::UnverifiedCallbacks);
         let provider = (judge.whole)(&call, &call.body().await?)?;
         Ok((call, provider))
     }
 
     /// Counts an anonymous caller of pages or files.
     async fn visit(&mut self) -> Result<(), ApiError> {
-        let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Pages).await;
+        let limited = caller::charge_address(&self.state, &self.request, AddressBudget::Pages).await;
         self.limited(limited)
     }
 
@@ -247,33 +247,37 @@ impl Entrance {
     async fn charged<T>(&mut self, authenticated: Result<T, ApiError>) -> Result<T, ApiError> {
         match authenticated {
             Err(error) if error.is_unauthorized() => {
-                Err(self.charge_failure(BudgetKind::Unauthenticated, error).await)
+                Err(self.charge_failure(AddressBudget::Unauthenticated, error).await)
             }
             other => other,
         }
     }
 
     /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
-    async fn charge_failure(&mut self, kind: BudgetKind, error: ApiError) -> ApiError {
-        let limited = caller::charge_address(&self.state, &self.request, kind).await;
+    async fn charge_failure(&mut self, budget: AddressBudget, error: ApiError) -> ApiError {
+        let limited = caller::charge_address(&self.state, &self.request, budget).await;
         if limited.remaining == 0 {
-            self.state.lookups.distrust(&self.failing_as(kind), limited.reset_epoch_seconds, self.now);
+            self.state.lookups.distrust(&self.failing_as(budget), limited.reset_epoch_seconds, self.now);
         }
         self.limited(limited).err().unwrap_or(error)
     }
 
     /// Shortens the wait for the body if the address has used up its failures of this kind.
-    fn hurry_if_distrusted(&self, kind: BudgetKind) {
-        if self.state.lookups.distrusts(&self.failing_as(kind), self.now) {
+    fn hurry_if_distrusted(&self, budget: AddressBudget) {
+        if self.state.lookups.distrusts(&self.failing_as(budget), self.now) {
             self.content.hurry();
         }
     }
 
     /// The name under which the client's address is distrusted. Callbacks have separate names: a provider
     /// with wrong signatures must not slow down the merchants at its address.
-    fn failing_as(&self, kind: BudgetKind) -> String {
+    fn failing_as(&self, budget: AddressBudget) -> String {
         let address = caller::address_of(&self.state, &self.request);
-        if matches!(kind, BudgetKind::UnverifiedCallbacks) { format!("callbacks/{address}") } else { address }
+        if matches!(budget, AddressBudget::UnverifiedCallbacks) {
+            format!("callbacks/{address}")
+        } else {
+            address
+        }
     }
 
     /// Keeps the verdict of the rate limit for the answer, and refuses beyond the limit.

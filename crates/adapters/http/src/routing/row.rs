@@ -1,7 +1,7 @@
 //! One row of the route table.
 
 use actix_web::HttpRequest;
-use quipu_merchants::{BudgetKind, Scope};
+use quipu_merchants::Scope;
 
 use super::{
     access::{Access, Credentials},
@@ -115,14 +115,6 @@ impl RouteRow {
     pub const fn scope(&self) -> Option<Scope> {
         match self.access.needs() {
             Some(needs) => needs.scope,
-            None => None,
-        }
-    }
-
-    /// The budget that a merchant's call is charged to; `None` for routes without a limit by key.
-    pub const fn budget(&self) -> Option<BudgetKind> {
-        match self.access.needs() {
-            Some(needs) => Some(needs.budget),
             None => None,
         }
     }
