@@ -4,6 +4,6 @@ use std::io::{Write as _, stderr};
 
 /// Writes a line. If that fails there is nowhere else to report it, and the result of the command does not
 /// change.
-pub(crate) fn tell(line: &str) {
+pub(crate) fn write_line(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -103,7 +103,7 @@ impl Foundation {
     pub(crate) fn rail_events(&self) -> ProcessRailEvent {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
         ProcessRailEvent::new(self.commit(), self.all_payments(), clock, entropy)
-            .telling(Arc::new(LoudAttention))
+            .with_attention(Arc::new(LoudAttention))
     }
 
     pub(crate) fn decide(&self) -> DecidePayment {

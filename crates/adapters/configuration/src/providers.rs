@@ -51,18 +51,18 @@ fn provider(from: &mut Reader, name: String, mut members: BTreeMap<String, Strin
     }
     let url = match url.as_deref().map(values::provider_url) {
         Some(Ok(url)) => Some(url),
-        Some(Err(expected)) => told(from, &own, "url", &format!("must be {expected}")),
-        None => told(from, &own, "url", "is missing: where the provider is"),
+        Some(Err(expected)) => refused(from, &own, "url", &format!("must be {expected}")),
+        None => refused(from, &own, "url", "is missing: where the provider is"),
     };
     let secret = match secret.as_deref().map(quipu_signing::WebhookSecret::parse) {
         Some(Ok(secret)) => Some(secret.secret().clone()),
-        Some(Err(wrong)) => told(from, &own, "secret", &wrong.to_string()),
-        None => told(from, &own, "secret", "is missing: what signs both ways, whsec_…"),
+        Some(Err(wrong)) => refused(from, &own, "secret", &wrong.to_string()),
+        None => refused(from, &own, "secret", "is missing: what signs both ways, whsec_…"),
     };
     Some(Provider { url: url?, secret: secret?, name })
 }
 
-fn told<T>(from: &mut Reader, provider: &str, member: &str, what: &str) -> Option<T> {
+fn refused<T>(from: &mut Reader, provider: &str, member: &str, what: &str) -> Option<T> {
     from.problem(format!("{provider}.{member}"), what);
     None
 }

@@ -95,7 +95,7 @@ impl LocalLimiter {
 
     /// All requests that other nodes do not know of; from now on they count as reported. Requests of subjects
     /// beyond those remembered have no name and are left out.
-    pub(crate) fn tell(&self) -> Vec<Untold> {
+    pub(crate) fn take_unreported(&self) -> Vec<Untold> {
         let mut all = Vec::new();
         if !self.has_untold.swap(false, Ordering::Relaxed) {
             return all;
@@ -105,7 +105,7 @@ impl LocalLimiter {
             let kind = BudgetKind::ALL[index / SHARDS];
             let mut shard = locked(shard);
             for (subject, count) in &mut shard.subjects {
-                let seconds = count.tell();
+                let seconds = count.take_unreported();
                 if !seconds.is_empty() && !count.is_idle(now) {
                     let ages = seconds.into_iter().map(|(at, count)| ((now - at).max(0), count)).collect();
                     all.push(Untold { kind, subject: subject.clone(), kept_for: count.kept_for(), ages });
@@ -223,15 +223,15 @@ mod tests {
         let clock = Arc::new(Hand::default());
         let limiter = LocalLimiter::new(clock.clone());
         let pages = Budget::single(BudgetKind::Pages, Window::per_minute(100));
-        assert!(limiter.check(STANDARD, "a").allowed && limiter.tell().is_empty());
+        assert!(limiter.check(STANDARD, "a").allowed && limiter.take_unreported().is_empty());
         assert!(limiter.check_apart(pages, "a").allowed && limiter.check_apart(pages, "a").allowed);
         clock.0.store(5, Ordering::Relaxed);
-        let told = limiter.tell();
+        let told = limiter.take_unreported();
         assert_eq!((told.len(), told[0].kind, &*told[0].subject), (1, BudgetKind::Pages, "a"));
         assert_eq!((&told[0].ages, told[0].kept_for), (&vec![(5, 2)], 60));
-        assert!(limiter.tell().is_empty());
+        assert!(limiter.take_unreported().is_empty());
         limiter.forget_told();
-        assert_eq!(limiter.tell().len(), 2);
+        assert_eq!(limiter.take_unreported().len(), 2);
     }
 
     #[test]

@@ -248,7 +248,7 @@ impl Shared {
     /// Reports what this node allowed without Redis, announces the node, and checks whether the others have
     /// reported too.
     async fn keep_up(&self, joined: Joined) -> Result<(), Failure> {
-        self.tell(&joined).await?;
+        self.report(&joined).await?;
         let announced = self.announce(joined.connection, Some((&joined.memory, joined.since))).await?;
         if joined.memory != announced.memory {
             return Err(Failure::Forgotten);
@@ -281,8 +281,8 @@ impl Shared {
     }
 
     /// Reports to Redis what this node allowed without it.
-    async fn tell(&self, joined: &Joined) -> Result<(), Failure> {
-        let untold = self.local.tell();
+    async fn report(&self, joined: &Joined) -> Result<(), Failure> {
+        let untold = self.local.take_unreported();
         for some in untold.chunks(TOLD_AT_ONCE) {
             let mut call = self.tell.prepare_invoke();
             for Untold { kind, subject, kept_for, ages } in some {

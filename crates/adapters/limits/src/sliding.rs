@@ -42,7 +42,7 @@ impl SlidingCount {
     }
 
     /// The requests that no other node knows of, by second; from now on they count as reported.
-    pub(crate) fn tell(&mut self) -> Vec<(i64, u32)> {
+    pub(crate) fn take_unreported(&mut self) -> Vec<(i64, u32)> {
         let untold = self.seconds.iter_mut().filter(|second| second.untold > 0);
         untold.map(|second| (second.at, std::mem::take(&mut second.untold))).collect()
     }
@@ -245,10 +245,10 @@ mod tests {
         for (at, is_told) in [(1, true), (1, false), (1, false), (3, false), (4, true)] {
             assert!(count.take(budget, at, is_told).allowed);
         }
-        assert_eq!(count.tell(), [(1, 2), (3, 1)]);
-        assert_eq!(count.tell(), []);
+        assert_eq!(count.take_unreported(), [(1, 2), (3, 1)]);
+        assert_eq!(count.take_unreported(), []);
         count.forget_told();
-        assert_eq!(count.tell(), [(1, 3), (3, 1), (4, 1)]);
+        assert_eq!(count.take_unreported(), [(1, 3), (3, 1), (4, 1)]);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Simulator {
     }
 
     /// The simulated bank's answer about a payment that it has.
-    fn told(&self, payment: &Payment, steering: Steering) -> RailStatus {
+    fn simulated_status(&self, payment: &Payment, steering: Steering) -> RailStatus {
         let amount = payment.terms().amount;
         let event = |kind, number, amount| RailEvent {
             id: format!("{}:{number}", payment.id()),
@@ -161,7 +161,7 @@ impl Rail for Simulator {
         match Steering::of(&payment.terms().customer) {
             Steering::Fail => RailStatus::Failed(Self::failure()),
             Steering::Stay => RailStatus::WillReport,
-            steering => self.told(payment, steering),
+            steering => self.simulated_status(payment, steering),
         }
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct Landing<V>(Companions<V>);
 
 impl<V: Clone> Landing<V> {
     /// Gives them the result.
-    pub(crate) fn tell(self, outcome: &Result<V, Fault>) {
+    pub(crate) fn answer(self, outcome: &Result<V, Fault>) {
         for teller in self.0 {
             let _gone = teller.send(match outcome {
                 Ok(value) => Ok(value.clone()),
@@ -129,11 +129,11 @@ mod tests {
         let other_key = lead(&flights, 2);
         let landing = first.depart();
         let second = lead(&flights, 1);
-        landing.tell(&Ok(7));
+        landing.answer(&Ok(7));
         assert!(matches!(one.try_recv(), Ok(Ok(7))));
         assert!(matches!(two.try_recv(), Ok(Ok(7))));
         let mut three = along(&flights, 1);
-        second.depart().tell(&Err(Fault::Overloaded));
+        second.depart().answer(&Err(Fault::Overloaded));
         assert!(matches!(three.try_recv(), Ok(Err(StoreError::Overloaded))));
         drop(other_key);
     }

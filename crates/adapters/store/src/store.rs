@@ -152,7 +152,7 @@ impl Store {
     /// Whether changes can be committed; otherwise the reason, in words that reveal nothing of the database.
     /// It makes a test commit on every connection that commits changes. A database that is only busy passes.
     pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
-        self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        self.inner.engine.require_intact().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         match self.ping().await {
             Ok(()) => {}
             // The driver's words, for a server that it was not to connect to.
@@ -163,7 +163,7 @@ impl Store {
         }
         let Err(fault) = self.try_lanes().await else { return Ok(()) };
         // The file may have gone while it was written.
-        self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        self.inner.engine.require_intact().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         Err(match fault {
             Fault::AwaitsStandby => "it answers, but a commit waits for a synchronous standby".into(),
             Fault::Unconnected(_) => "it answers, but what commits changes cannot connect to it".into(),

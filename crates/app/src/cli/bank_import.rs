@@ -50,7 +50,7 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
     let mut entries = 0_u64;
     read_statement(opened(file)?, |_| entries += 1)
         .with_context(|| format!("{} is not applied", file.display()))?;
-    note(foundation, file, "bank.import.begun", json!({ "entries": entries })).await?;
+    write_audit_line(foundation, file, "bank.import.begun", json!({ "entries": entries })).await?;
     let mut reached = Reached::default();
     let outcome = apply_all(foundation, file, &mut reached).await;
     let result = json!({
@@ -60,16 +60,16 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
         "known": reached.known,
         "parked": reached.parked,
     });
-    let noted = note(foundation, file, "bank.import", result.clone()).await;
+    let noted = write_audit_line(foundation, file, "bank.import", result.clone()).await;
     if reached.parked > 0 {
-        standard_error::tell(&format!(
+        standard_error::write_line(&format!(
             "{} of the entries wait for a person: quipu receipt list",
             reached.parked
         ));
     }
     if let Err(error) = outcome {
         if let Err(error) = noted {
-            standard_error::tell(&format!("quipu: {error:#}"));
+            standard_error::write_line(&format!("quipu: {error:#}"));
         }
         return Err(error.context(format!(
             "{} of {entries} entries of {} were processed; run the command again: it applies the rest and none twice",
@@ -99,7 +99,7 @@ async fn apply_all(foundation: &Foundation, file: &Path, reached: &mut Reached) 
 }
 
 /// Writes into the audit log that a file is read, or what came of it. It names no merchant: a file may tell of several.
-async fn note(foundation: &Foundation, file: &Path, action: &str, after: Value) -> Result<()> {
+async fn write_audit_line(foundation: &Foundation, file: &Path, action: &str, after: Value) -> Result<()> {
     let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
     let line = AuditRecord::new(entropy, at, Actor::shell(), action, None);
     let name = file.file_name().unwrap_or_default().to_string_lossy();

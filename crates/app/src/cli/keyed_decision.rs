@@ -42,7 +42,9 @@ impl<'a> KeyedDecision<'a> {
         let made_up = || -> Result<IdempotencyKey> {
             let key: IdempotencyKey = format!("shell-{}", base62(&*foundation.entropy, 22)).parse()?;
             let shown = key.as_str();
-            standard_error::tell(&format!("If this command is interrupted, repeat it with --key {shown}"));
+            standard_error::write_line(&format!(
+                "If this command is interrupted, repeat it with --key {shown}"
+            ));
             Ok(key)
         };
         let key = key.key.clone().map_or_else(made_up, Ok)?;
@@ -66,7 +68,7 @@ impl<'a> KeyedDecision<'a> {
         decide: impl AsyncFnOnce() -> Result<Value, Undecided<anyhow::Error>>,
     ) -> Result<Value> {
         let decide = async || Ok(Answer::success(decide().await?.to_string()));
-        let answered = self.attempt.run(|_| None, decide).await.map_err(|error| self.told(error))?;
+        let answered = self.attempt.run(|_| None, decide).await.map_err(|error| self.explained(error))?;
         let mut answer: Value = serde_json::from_str(&answered.answer.body)?;
         if answered.replayed {
             answer["replayed"] = json!(true);
@@ -74,7 +76,7 @@ impl<'a> KeyedDecision<'a> {
         Ok(answer)
     }
 
-    fn told(&self, error: anyhow::Error) -> anyhow::Error {
+    fn explained(&self, error: anyhow::Error) -> anyhow::Error {
         let key = self.key.as_str();
         match error.downcast_ref() {
             Some(AttemptError::Mismatch) => {

@@ -84,8 +84,8 @@ where
     let Ok(body) = Limited::new(body, LARGEST).collect().await else {
         return plain(StatusCode::PAYLOAD_TOO_LARGE);
     };
-    let told = told(&head.headers, &body.to_bytes(), secret, SystemClock.now());
-    match standard_output::write(&told) {
+    let text = delivery_text(&head.headers, &body.to_bytes(), secret, SystemClock.now());
+    match standard_output::write(&text) {
         Ok(()) => plain(StatusCode::OK),
         Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR),
     }
@@ -98,7 +98,7 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
 }
 
 /// The printed form of a delivery: its type, its identifier, whether its signature is valid, and its body.
-fn told(headers: &HeaderMap, body: &[u8], secret: Option<&WebhookSecret>, now: Timestamp) -> String {
+fn delivery_text(headers: &HeaderMap, body: &[u8], secret: Option<&WebhookSecret>, now: Timestamp) -> String {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (id, signature) = (header("webhook-id"), header("webhook-signature"));
     let seconds: Option<i64> = header("webhook-timestamp").parse().ok();
@@ -136,7 +136,7 @@ mod tests {
         headers.insert("webhook-id", "evt_1".parse().expect("a value"));
         headers.insert("webhook-timestamp", at.seconds().into());
         headers.insert("webhook-signature", signature.parse().expect("a value"));
-        told(&headers, BODY, secret, NOON)
+        delivery_text(&headers, BODY, secret, NOON)
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_request_that_is_no_delivery_is_shown_without_its_control_characters() {
         let secret = WebhookSecret::generate(&SystemEntropy);
-        let text = told(&HeaderMap::new(), b"\x1b[2Jhello", Some(&secret), NOON);
+        let text = delivery_text(&HeaderMap::new(), b"\x1b[2Jhello", Some(&secret), NOON);
         assert_eq!(text, "(no type)    signature MISSING\n[2Jhello\n");
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn laid_out(result: &impl Serialize) -> Result<String> {
 pub(super) fn verdict(printed: Result<()>, is_good: bool) -> Result<ExitCode> {
     match printed {
         Err(error) if !is_good => {
-            standard_error::tell(&format!("quipu: {error:#}"));
+            standard_error::write_line(&format!("quipu: {error:#}"));
             Ok(ExitCode::FAILURE)
         }
         printed => printed.map(|()| if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }),

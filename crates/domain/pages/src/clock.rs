@@ -36,7 +36,7 @@ impl Clock {
     /// A countdown whose sentence is the message `key`.
     fn new((until, now): (Timestamp, Timestamp), key: &str, over: String, words: Words) -> Self {
         const PLACE: char = '\u{1}';
-        let sentence = words.tell(key, &[("moment", &PLACE.to_string())]);
+        let sentence = words.say_with(key, &[("moment", &PLACE.to_string())]);
         let (before, after) = sentence.split_once(PLACE).unwrap_or((&sentence, ""));
         Self {
             until: until.millis(),
@@ -63,7 +63,11 @@ fn left(until: Timestamp, now: Timestamp, words: Words) -> String {
     let seconds = until.since(now).as_millis().div_ceil(1000);
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     let rest = format!("{hours:02}:{minutes:02}:{:02}", seconds % 60);
-    if days == 0 { rest } else { format!("{} {rest}", words.tell("days", &[("count", &days.to_string())])) }
+    if days == 0 {
+        rest
+    } else {
+        format!("{} {rest}", words.say_with("days", &[("count", &days.to_string())]))
+    }
 }
 
 #[cfg(test)]

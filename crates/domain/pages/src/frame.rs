@@ -41,7 +41,7 @@ impl Frame {
         Self {
             words,
             language: words.language().code(),
-            title: words.tell("title-of", &[("what", what), ("merchant", &brand.name)]),
+            title: words.say_with("title-of", &[("what", what), ("merchant", &brand.name)]),
             merchant: brand.name.clone(),
             logo: brand.logo_path().map(|path| format!("{root}{path}")),
             letter: brand

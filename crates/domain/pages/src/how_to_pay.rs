@@ -39,7 +39,7 @@ impl HowToPay {
             return Some(plain(&[first, "transfer-2", "transfer-3"]));
         }
         if let Some(details) = &shown.payid_details {
-            let second = words.tell("payid-2", &[("name", &details.payid_name)]);
+            let second = words.say_with("payid-2", &[("name", &details.payid_name)]);
             let steps = vec![words.say("payid-1"), second, words.say("payid-3")];
             return Some(Self { steps, code: None, button: None });
         }
@@ -64,9 +64,9 @@ impl HowToPay {
     fn crypto(details: &CryptoDetails, words: Words) -> Self {
         let values = [("asset", details.asset.as_str()), ("network", details.network.as_str())];
         let steps = vec![
-            words.tell("crypto-1", &values),
+            words.say_with("crypto-1", &values),
             words.say("crypto-2"),
-            words.tell("crypto-3", &values[..1]),
+            words.say_with("crypto-3", &values[..1]),
         ];
         let code = qr(&details.uri).map(|(outline, size)| Code {
             class: "qr",
@@ -88,7 +88,7 @@ fn barcode(details: &VoucherDetails, words: Words) -> Option<Code> {
         view: format!("-10 0 {} 1", width + 20),
         outline,
         stretch: true,
-        label: words.tell("barcode-of", &[("number", &details.barcode)]),
+        label: words.say_with("barcode-of", &[("number", &details.barcode)]),
         text: Some(details.barcode.clone()),
     })
 }

@@ -80,7 +80,7 @@ impl PaymentPage {
     pub fn new(view: View<'_>) -> Self {
         let View { payment, brand, words, root, .. } = view;
         let (terms, state) = (payment.terms(), payment.state());
-        let story = story::tell(payment, &brand.name, words);
+        let story = story::of(payment, &brand.name, words);
         let urls = PageUrls::new(root, view.token, words.language());
         let live = is_live(state.status);
         let is_deposit = terms.kind.direction() == Direction::Deposit;
@@ -115,7 +115,7 @@ impl PaymentPage {
             live,
             revision: state.revision,
             now: view.now.millis(),
-            what: words.tell(label, &[("merchant", &brand.name)]),
+            what: words.say_with(label, &[("merchant", &brand.name)]),
             amount: money::shown(terms.amount.minor(), terms.currency),
             about: terms.description.clone(),
             story,
@@ -155,7 +155,7 @@ impl View<'_> {
     /// The next place to go: on to the merchant after success, back to it after failure, and a way out while
     /// the payment is open.
     fn next(&self) -> Option<Next> {
-        let story = story::tell(self.payment, &self.brand.name, self.words);
+        let story = story::of(self.payment, &self.brand.name, self.words);
         let urls = &self.payment.terms().return_urls;
         let (success, cancel) = (urls.success_url.as_ref(), urls.cancel_url.as_ref());
         let is_deposit = self.payment.terms().kind.direction() == Direction::Deposit;
@@ -170,6 +170,6 @@ impl View<'_> {
             _ => (cancel.or(success), "button", "return-to"),
         };
         let href = url.filter(|url| is_web(url))?.clone();
-        Some(Next { class, href, text: self.words.tell(key, &[("merchant", &self.brand.name)]) })
+        Some(Next { class, href, text: self.words.say_with(key, &[("merchant", &self.brand.name)]) })
     }
 }

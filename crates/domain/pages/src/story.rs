@@ -23,7 +23,7 @@ pub const fn is_live(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Processing)
 }
 
-pub(crate) fn tell(payment: &Payment, merchant: &str, words: Words) -> Story {
+pub(crate) fn of(payment: &Payment, merchant: &str, words: Words) -> Story {
     let state = payment.state();
     let (tone, key) = match payment.terms().kind.direction() {
         Direction::Deposit => deposit(payment),
@@ -36,9 +36,9 @@ pub(crate) fn tell(payment: &Payment, merchant: &str, words: Words) -> Story {
     let received = received.filter(|_| tone == "good").map(|received| shown(received.minor()));
     Story {
         tone,
-        headline: words.tell(key, &values),
-        text: words.tell(&format!("{key}-text"), &values),
-        more: received.map(|received| words.tell("received-instead", &[("received", &received)])),
+        headline: words.say_with(key, &values),
+        text: words.say_with(&format!("{key}-text"), &values),
+        more: received.map(|received| words.say_with("received-instead", &[("received", &received)])),
     }
 }
 

@@ -52,11 +52,11 @@ impl Words {
 
     /// A message without variables.
     pub fn say(self, key: &str) -> String {
-        self.tell(key, &[])
+        self.say_with(key, &[])
     }
 
     /// A message with values for its variables.
-    pub fn tell(self, key: &str, values: &[(&str, &str)]) -> String {
+    pub fn say_with(self, key: &str, values: &[(&str, &str)]) -> String {
         let mut arguments = FluentArgs::new();
         for (name, value) in values {
             arguments.set(Cow::Owned((*name).to_owned()), Cow::Owned::<str>((*value).to_owned()));
@@ -153,7 +153,7 @@ mod tests {
     fn no_message_was_left_in_english() {
         let words = |language, key: &str, variables: &BTreeSet<String>| {
             let values: Vec<_> = variables.iter().map(|name| (name.as_str(), "1")).collect();
-            Words::of(language).tell(key, &values)
+            Words::of(language).say_with(key, &values)
         };
         // Names of standards are the same everywhere, and a word may be the same in two languages.
         let shared =

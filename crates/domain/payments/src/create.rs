@@ -143,7 +143,7 @@ impl CreatePayment {
                 Err(broken(format!("a creation of {tenant} without a key was refused for its key")))
             }
         };
-        self.unknown.told(&subject, outcome)
+        self.unknown.settle_outcome(&subject, outcome)
     }
 
     /// Uses up the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.

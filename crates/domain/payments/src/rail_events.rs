@@ -84,7 +84,7 @@ impl ProcessRailEvent {
 
     /// The same use case, which tells `attention` of everything that is parked.
     #[must_use]
-    pub fn telling(self, attention: Arc<dyn Attention>) -> Self {
+    pub fn with_attention(self, attention: Arc<dyn Attention>) -> Self {
         Self { attention: Some(attention), ..self }
     }
 

@@ -54,13 +54,13 @@ impl SimulateScheme {
         decision: SchemeDecision,
     ) -> Result<(), StoreError> {
         match decision {
-            SchemeDecision::Approve => self.tell(tenant, id, RailEventKind::Completed).await,
-            SchemeDecision::Decline => self.tell(tenant, id, RailEventKind::Failed).await,
+            SchemeDecision::Approve => self.report(tenant, id, RailEventKind::Completed).await,
+            SchemeDecision::Decline => self.report(tenant, id, RailEventKind::Failed).await,
             SchemeDecision::Leave => self.leave(tenant, id).await,
         }
     }
 
-    async fn tell(&self, tenant: Tenant, id: &PaymentId, kind: RailEventKind) -> Result<(), StoreError> {
+    async fn report(&self, tenant: Tenant, id: &PaymentId, kind: RailEventKind) -> Result<(), StoreError> {
         let Some(payment) = self.waiting(tenant, id).await? else { return Ok(()) };
         let declined = kind == RailEventKind::Failed;
         let event = RailEvent {

@@ -129,7 +129,7 @@ fn timeline(contents: &Contents, payment: &Payment) -> Timeline {
     });
     let receipts = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt);
     Timeline {
-        statuses: StatusLine::told_by(&events),
+        statuses: StatusLine::of_events(&events),
         deliveries: Vec::new(),
         entries: entries.collect(),
         callbacks: callbacks.collect(),

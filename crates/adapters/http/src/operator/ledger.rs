@@ -13,7 +13,7 @@ use crate::{
 /// `GET /operator/v1/ledger/check`
 pub(crate) async fn check(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let report = call.state.services.ledger.check().await?;
-    tell(report.breaches.len(), call.state.services.clock.now());
+    set_gauges(report.breaches.len(), call.state.services.clock.now());
     envelope::one(json!({
         "clean": report.is_clean(),
         "balances": report.balances,
@@ -24,7 +24,7 @@ pub(crate) async fn check(call: Call, _staff: AuthenticatedOperator) -> Outcome 
 }
 
 #[expect(clippy::cast_precision_loss, reason = "few breaches are listed, and seconds fit for ages")]
-fn tell(breaches: usize, at: Timestamp) {
+fn set_gauges(breaches: usize, at: Timestamp) {
     metrics::gauge!(LEDGER_BREACHES).set(breaches as f64);
     metrics::gauge!(LEDGER_CHECKED).set(at.seconds() as f64);
 }

@@ -61,7 +61,7 @@ impl Connections {
                 Patience::Brief => (&self.brief, WhenLocked::MoveAside),
             };
             let outcome = batch::commit_all(&mut Custody::none(), origin, hub, jobs, when_locked).await;
-            outcome.untold.tell(hub);
+            outcome.untold.answer_and_publish(hub);
             met = match patience {
                 // Nobody waits for these any more, so nothing was tried.
                 _ if !outcome.was_tried => met,

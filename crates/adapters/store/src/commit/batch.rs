@@ -313,7 +313,7 @@ impl Untold {
     }
 
     /// Answers the remaining callers, and publishes the news of the commit.
-    pub(crate) fn tell(self, hub: &Hub) {
+    pub(crate) fn answer_and_publish(self, hub: &Hub) {
         let Self { mut news, unanswered } = self;
         if let Some(answers) = unanswered {
             news.join(answers.send(hub));

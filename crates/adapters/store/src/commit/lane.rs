@@ -191,14 +191,14 @@ impl Answering {
     }
 
     /// Answers the remaining callers of a batch, and publishes its news.
-    async fn tell(&mut self, untold: Untold) {
+    async fn answer(&mut self, untold: Untold) {
         self.finished().await;
         if untold.callers() >= MANY {
             let hub = Arc::clone(&self.hub);
-            let telling = async move { untold.tell(&hub) };
+            let telling = async move { untold.answer_and_publish(&hub) };
             self.under_way = Some(self.runtime.spawn(telling));
         } else {
-            guarded(async { untold.tell(&self.hub) }).await;
+            guarded(async { untold.answer_and_publish(&self.hub) }).await;
         }
     }
 }
@@ -221,7 +221,7 @@ async fn commit(
         .await
         .unwrap_or_default();
     metrics::histogram!(COMMIT_SECONDS).record(begun.elapsed().as_secs_f64());
-    answering.tell(outcome.untold).await;
+    answering.answer(outcome.untold).await;
     if !outcome.aside.is_empty() {
         asides.open(outcome.aside);
     }

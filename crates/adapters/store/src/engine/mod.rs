@@ -170,9 +170,9 @@ impl Engine {
     }
 
     /// Checks that the file of an embedded database is still where it was opened, and whole.
-    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
+    pub(crate) fn require_intact(&self) -> Result<(), FileTrouble> {
         match &self.kind {
-            Kind::Sqlite { file, .. } => file.verify(),
+            Kind::Sqlite { file, .. } => file.require_intact(),
             Kind::Postgres { .. } => Ok(()),
         }
     }

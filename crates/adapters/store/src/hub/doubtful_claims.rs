@@ -18,18 +18,18 @@ use quipu_webhooks::Owed;
 /// hours.
 const LOOKS: u32 = 12;
 
-/// Deliveries that a transaction claims for this node. They may be noted here after the caller has gone.
+/// Deliveries that a transaction claims for this node. They may be set here after the caller has gone.
 #[derive(Clone, Default)]
 pub(crate) struct Taken(Arc<Mutex<Vec<Owed>>>);
 
 impl Taken {
-    /// Notes the deliveries.
-    pub(crate) fn tell(&self, owed: Vec<Owed>) {
+    /// Sets the deliveries.
+    pub(crate) fn set(&self, owed: Vec<Owed>) {
         *locked(&self.0) = owed;
     }
 
-    /// The noted deliveries.
-    pub(crate) fn told(&self) -> Vec<Owed> {
+    /// The deliveries; none if they were not set.
+    pub(crate) fn get(&self) -> Vec<Owed> {
         locked(&self.0).clone()
     }
 }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn what_was_claimed_after_all_is_not_looked_for() {
         let (claims, taken) = (DoubtfulClaims::new(Duration::ZERO), Taken::default());
-        taken.tell(vec![owed("evt_1"), owed("evt_2")]);
+        taken.set(vec![owed("evt_1"), owed("evt_2")]);
         claims.keep(taken);
         claims.forget(&[owed("evt_1"), owed("evt_3")]);
         let due = claims.take_due(Instant::now());
-        let left: Vec<_> = due.iter().flat_map(|kept| kept.taken.told()).collect();
+        let left: Vec<_> = due.iter().flat_map(|kept| kept.taken.get()).collect();
         assert_eq!(left.iter().map(|owed| owed.event_id.as_str()).collect::<Vec<_>>(), ["evt_2"]);
     }
 

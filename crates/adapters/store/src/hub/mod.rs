@@ -115,7 +115,7 @@ impl Hub {
     pub(crate) fn keep_doubtful_claims(&self, owed: &[Owed]) {
         if !owed.is_empty() {
             let taken = Taken::default();
-            taken.tell(owed.iter().map(Owed::emptied).collect());
+            taken.set(owed.iter().map(Owed::emptied).collect());
             self.doubtful_claims.keep(taken);
         }
     }

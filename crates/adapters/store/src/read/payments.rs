@@ -48,7 +48,7 @@ async fn lead(
         Box::pin(async move {
             let landing = flight.depart();
             let listed = payment_list::list(conn, tenant, &filter, page).await.map(Arc::new);
-            landing.tell(&listed);
+            landing.answer(&listed);
             listed
         })
     });

@@ -31,23 +31,23 @@ type RefundColumns = (String, String, i64, Option<String>, Option<String>, i64);
 pub(crate) async fn of(conn: &mut Connection, payment: &Payment) -> Result<Timeline, Fault> {
     let (tenant, id) = (payment.terms().tenant, payment.id().as_str());
     conn.begin_snapshot().await?;
-    let events = told(conn, tenant, id).await?;
+    let events = events_of(conn, tenant, id).await?;
     let timeline = Timeline {
-        statuses: StatusLine::told_by(&events),
+        statuses: StatusLine::of_events(&events),
         deliveries: deliveries::of_payment(conn, payment, &events).await?,
-        entries: moved(conn, payment, &events).await?,
+        entries: entries_of(conn, payment, &events).await?,
         events,
-        callbacks: heard(conn, tenant, id).await?,
+        callbacks: callbacks_of(conn, tenant, id).await?,
         receipts: receipts::of_payment(conn, tenant, id).await?,
         refunds: refunds(conn, tenant, id).await?,
-        audit: done(conn, id).await?,
+        audit: audit_of(conn, id).await?,
         alerted_at: alerted(conn, tenant, id).await?,
     };
     conn.commit().await?;
     Ok(timeline)
 }
 
-async fn told(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<EventLine>, Fault> {
+async fn events_of(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<EventLine>, Fault> {
     let query = events::table
         .filter(events::merchant_id.eq(tenant.merchant().0))
         .filter(events::environment.eq(tenant.environment().as_str()))
@@ -76,7 +76,7 @@ async fn told(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Eve
 /// The entries of a payment. There is no index for them: money moves together with an event, and an entry's
 /// key begins with its time, so the entries of an event are among the merchant's entries of the same
 /// millisecond.
-async fn moved(
+async fn entries_of(
     conn: &mut Connection,
     payment: &Payment,
     events: &[EventLine],
@@ -151,7 +151,7 @@ async fn within(
     Ok(load!(conn, EntryColumns, query)?)
 }
 
-async fn heard(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<CallbackLine>, Fault> {
+async fn callbacks_of(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<CallbackLine>, Fault> {
     let query = callbacks::table
         .filter(callbacks::merchant_id.eq(tenant.merchant().0))
         .filter(callbacks::environment.eq(tenant.environment().as_str()))
@@ -175,7 +175,7 @@ async fn heard(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Ca
     Ok(rows.map(line).collect())
 }
 
-async fn done(conn: &mut Connection, id: &str) -> Result<Vec<AuditLine>, Fault> {
+async fn audit_of(conn: &mut Connection, id: &str) -> Result<Vec<AuditLine>, Fault> {
     let query = audit_log::table
         .filter(audit_log::subject.eq(format!("payment/{id}")))
         .order((audit_log::at.asc(), audit_log::id.asc()))

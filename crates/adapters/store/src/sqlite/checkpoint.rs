@@ -91,7 +91,7 @@ fn serve(file: &DatabaseFile, opened: &File, looks: &Receiver<()>, is_long: &Ato
     let mut kept = None;
     while looks.recv().is_ok() {
         // Without checkpoints here the lane makes them all, so a failure is no reason to stop anything.
-        if file.look().is_err() {
+        if file.require_in_place().is_err() {
             continue;
         }
         let connected = kept.take().map_or_else(|| connect(file), Ok);

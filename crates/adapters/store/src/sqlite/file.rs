@@ -76,7 +76,7 @@ impl DatabaseFile {
             is_in_trouble: AtomicBool::new(false),
             _keeper: Mutex::new(keeper),
         };
-        file.verify().map_err(Fault::Lost)?;
+        file.require_intact().map_err(Fault::Lost)?;
         Ok(file)
     }
 
@@ -86,25 +86,25 @@ impl DatabaseFile {
 
     /// A connection to exactly this file.
     pub(crate) fn connect(&self, lock: Duration) -> Result<Connection, Fault> {
-        self.look().map_err(Fault::Lost)?;
+        self.require_in_place().map_err(Fault::Lost)?;
         let conn = Connection::open_sqlite(&self.path, lock)?;
         // The name may have been given to another file meanwhile.
-        self.look().map_err(Fault::Lost)?;
+        self.require_in_place().map_err(Fault::Lost)?;
         Ok(conn)
     }
 
     /// Fails unless the files are still the ones that were opened, and intact.
-    pub(crate) fn look(&self) -> Result<(), FileTrouble> {
-        self.told(self.found().and_then(|()| self.log.look()))
+    pub(crate) fn require_in_place(&self) -> Result<(), FileTrouble> {
+        self.log_turn(self.found().and_then(|()| self.log.require_in_place()))
     }
 
-    /// Like [`Self::look`]; fails also if the log has lost something that was written since the last call.
-    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
-        self.told(self.found().and_then(|()| self.log.verify()))
+    /// Like [`Self::require_in_place`]; fails also if the log has lost something that was written since the last call.
+    pub(crate) fn require_intact(&self) -> Result<(), FileTrouble> {
+        self.log_turn(self.found().and_then(|()| self.log.require_intact()))
     }
 
     /// Logs when trouble begins or ends.
-    fn told(&self, found: Result<(), FileTrouble>) -> Result<(), FileTrouble> {
+    fn log_turn(&self, found: Result<(), FileTrouble>) -> Result<(), FileTrouble> {
         let is_in_trouble = found.is_err();
         if self.is_in_trouble.load(Ordering::Relaxed) != is_in_trouble
             && self.is_in_trouble.swap(is_in_trouble, Ordering::Relaxed) != is_in_trouble
@@ -169,7 +169,7 @@ mod tests {
         let path = folder.path().join("quipu.db").display().to_string();
         fs::write(&path, "").expect("an empty database");
         let file = DatabaseFile::open(&path).expect("opened");
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
         (folder, path, file)
     }
 
@@ -178,13 +178,13 @@ mod tests {
         let (_folder, path, file) = database();
         let away = format!("{path}.away");
         fs::rename(&path, &away).expect("moved");
-        assert_eq!(file.look(), Err(FileTrouble::Gone));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Gone));
         assert!(file.connect(Duration::ZERO).is_err());
         assert!(!Path::new(&path).exists(), "nobody made another");
         fs::copy(&away, &path).expect("copied");
-        assert_eq!(file.look(), Err(FileTrouble::Replaced));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Replaced));
         fs::rename(&away, &path).expect("moved back");
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
         assert!(file.connect(Duration::ZERO).is_ok());
     }
 
@@ -193,11 +193,11 @@ mod tests {
         let (_folder, path, file) = database();
         let (log, away) = (format!("{path}-wal"), format!("{path}-wal.away"));
         fs::rename(&log, &away).expect("moved");
-        assert_eq!(file.look(), Err(FileTrouble::LogGone));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::LogGone));
         fs::write(&log, "").expect("written");
-        assert_eq!(file.look(), Err(FileTrouble::LogReplaced));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::LogReplaced));
         fs::rename(&away, &log).expect("moved back");
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
     }
 
     #[test]
@@ -205,11 +205,11 @@ mod tests {
         let (_folder, path, file) = database();
         let (index, away) = (format!("{path}-shm"), format!("{path}-shm.away"));
         fs::rename(&index, &away).expect("moved");
-        assert_eq!(file.look(), Err(FileTrouble::IndexGone));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::IndexGone));
         fs::write(&index, "").expect("written");
-        assert_eq!(file.look(), Err(FileTrouble::IndexGone));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::IndexGone));
         fs::rename(&away, &index).expect("moved back");
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         assert!(matches!(DatabaseFile::open(&path), Err(Fault::Lost(FileTrouble::ReadOnly))));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
         let file = DatabaseFile::open(&path).expect("opened");
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
         for name in ["-wal", "-shm"] {
             assert_eq!(fs::metadata(made(name)).expect("there").mode() & 0o777, 0o600, "{name}");
         }
@@ -238,15 +238,15 @@ mod tests {
         let (_folder, path, file) = database();
         let set_mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("changed");
         set_mode(0o400);
-        assert_eq!(file.look(), Err(FileTrouble::ReadOnly));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::ReadOnly));
         set_mode(0o600);
-        assert_eq!(file.look(), Ok(()));
+        assert_eq!(file.require_in_place(), Ok(()));
         let length = fs::metadata(&path).expect("there").len();
         let opened = fs::OpenOptions::new().write(true).open(&path).expect("opened");
         opened.set_len(length - 1).expect("truncated");
-        assert_eq!(file.look(), Err(FileTrouble::Truncated));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Truncated));
         opened.set_len(length).expect("made longer");
-        assert_eq!(file.look(), Err(FileTrouble::Truncated));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Truncated));
     }
 
     #[test]
@@ -256,10 +256,10 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).expect("linked");
         let file = DatabaseFile::open(&link).expect("opened");
         fs::remove_file(&link).expect("removed");
-        assert_eq!(file.look(), Err(FileTrouble::Gone));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Gone));
         let other = format!("{path}.other");
         fs::write(&other, "").expect("written");
         std::os::unix::fs::symlink(&other, &link).expect("linked");
-        assert_eq!(file.look(), Err(FileTrouble::Replaced));
+        assert_eq!(file.require_in_place(), Err(FileTrouble::Replaced));
     }
 }

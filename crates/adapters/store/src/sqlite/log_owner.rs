@@ -42,7 +42,7 @@ pub(crate) fn refuse_foreign_log(path: &str) -> Result<(), FileTrouble> {
         return Err(FileTrouble::LogOfAnother);
     }
     // The former database ended without a log, and this one was put in its place.
-    let _removed = std::fs::remove_file(note(&itself));
+    let _removed = std::fs::remove_file(run_file(&itself));
     Ok(())
 }
 
@@ -85,13 +85,13 @@ fn has_log(itself: &Path) -> bool {
     std::fs::metadata(beside(itself, "-wal")).is_ok_and(|found| found.len() > 0)
 }
 
-fn note(itself: &Path) -> PathBuf {
+fn run_file(itself: &Path) -> PathBuf {
     beside(itself, "-run")
 }
 
 /// The numbers that are written beside the database; `None` if nothing is, or nothing readable.
 fn noted(itself: &Path) -> Option<Vec<Run>> {
-    let text = std::fs::read_to_string(note(itself)).ok()?;
+    let text = std::fs::read_to_string(run_file(itself)).ok()?;
     text.split_whitespace().map(|run| run.parse().ok()).collect()
 }
 
@@ -103,7 +103,7 @@ fn write_note(itself: &Path, runs: &[Run]) -> io::Result<()> {
         writeln!(file, "{run}")?;
     }
     file.sync_all()?;
-    std::fs::rename(&unfinished, note(itself))?;
+    std::fs::rename(&unfinished, run_file(itself))?;
     File::open(itself.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 

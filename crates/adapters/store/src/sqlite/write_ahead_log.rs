@@ -110,12 +110,12 @@ impl WriteAheadLog {
     }
 
     /// Fails unless the files are still the ones that were opened, and the log reaches as far as its index says.
-    pub(crate) fn look(&self) -> Result<(), FileTrouble> {
+    pub(crate) fn require_in_place(&self) -> Result<(), FileTrouble> {
         self.look_by(|end| self.is_long_enough(end))
     }
 
-    /// Like [`Self::look`]; fails also if there is a hole in the frames written since the last call.
-    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
+    /// Like [`Self::require_in_place`]; fails also if there is a hole in the frames written since the last call.
+    pub(crate) fn require_intact(&self) -> Result<(), FileTrouble> {
         let mut seen = locked(&self.seen);
         self.look_by(|end| self.reaches(end, &mut seen))
     }

@@ -36,17 +36,17 @@ impl Origin {
 
     /// Checks that the file of an embedded database is still where it was opened. A server reports by itself
     /// that it is gone.
-    pub(crate) fn look(&self) -> Result<(), Fault> {
+    pub(crate) fn require_in_place(&self) -> Result<(), Fault> {
         match self {
-            Self::Sqlite(file, _) => file.look().map_err(Fault::Lost),
+            Self::Sqlite(file, _) => file.require_in_place().map_err(Fault::Lost),
             Self::Postgres(_) => Ok(()),
         }
     }
 
-    /// Like [`Self::look`], after a commit; fails also if the embedded database has lost something of it.
-    pub(crate) fn verify(&self) -> Result<(), Fault> {
+    /// Like [`Self::require_in_place`], after a commit; fails also if the embedded database has lost something of it.
+    pub(crate) fn require_intact(&self) -> Result<(), Fault> {
         match self {
-            Self::Sqlite(file, _) => file.verify().map_err(Fault::Lost),
+            Self::Sqlite(file, _) => file.require_intact().map_err(Fault::Lost),
             Self::Postgres(_) => Ok(()),
         }
     }
@@ -108,7 +108,7 @@ impl Custody {
         if self.in_use {
             self.discard(&Fault::Abandoned);
         }
-        origin.look()?;
+        origin.require_in_place()?;
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => origin.connect().await?,

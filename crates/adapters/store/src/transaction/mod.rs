@@ -154,7 +154,7 @@ pub(crate) async fn finish(
         Ok(Ok(())) => {
             custody.done();
             // What went into a file that is gone will not be found again, unless somebody puts it back.
-            return origin.verify().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
+            return origin.require_intact().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
         }
         Ok(Err(Unfinished::Undone(fault))) => {
             custody.undo(Some(&fault)).await;

@@ -51,7 +51,7 @@ impl Store {
         for _ in 0..STRETCHES {
             let (after, bound) = (self.inner.pruned.upto(), EventId::lower_bound(before));
             let look = self.inner.engine.read(move |conn: &mut Connection| {
-                Box::pin(async move { look(conn, &after, &bound, removed_before).await })
+                Box::pin(async move { find_droppable(conn, &after, &bound, removed_before).await })
             });
             let (found, last) = look.await?;
             for some in found.chunks(IN_A_WRITE) {
@@ -76,7 +76,7 @@ impl Store {
 
 /// Reads the stretch of endpoints after `after`. Returns the ones with something to drop, and the last of the
 /// stretch, or `None` if no endpoint comes after it.
-async fn look(
+async fn find_droppable(
     conn: &mut Connection,
     after: &str,
     bound: &str,

@@ -130,7 +130,7 @@ impl DeliveryQueue for Store {
                 for one in &wanted {
                     claim.take(conn, one).await?;
                 }
-                told.tell(claim.taken.iter().map(Owed::emptied).collect());
+                told.set(claim.taken.iter().map(Owed::emptied).collect());
                 Ok::<_, Fault>(claim.taken)
             })
         });
@@ -331,7 +331,7 @@ impl Store {
         let mut freed = 0;
         let mut due = self.inner.hub.doubtful_claims().take_due(now).into_iter();
         while let Some(kept) = due.next() {
-            match self.give_back_keys(kept.taken.told().iter().map(Owed::key).collect()).await {
+            match self.give_back_keys(kept.taken.get().iter().map(Owed::key).collect()).await {
                 Ok(given) if given > 0 => freed += given as u64,
                 Ok(_) => self.inner.hub.doubtful_claims().not_found(kept, now),
                 Err(fault) => {

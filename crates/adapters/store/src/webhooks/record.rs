@@ -47,7 +47,7 @@ impl Store {
             of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);
         }
         for ((tenant, id), outcomes) in of_endpoint {
-            self.note(tenant, id, outcomes, policy).await?;
+            self.apply_to_endpoint(tenant, id, outcomes, policy).await?;
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Store {
 
     /// Applies outcomes to their endpoint, in a commit after theirs: if it is lost, the next outcome has the
     /// same effect.
-    async fn note(
+    async fn apply_to_endpoint(
         &self,
         tenant: Tenant,
         id: EndpointId,

@@ -81,7 +81,7 @@ impl Hands {
     /// Forgets work that is done.
     pub(super) fn put_down(&mut self) {
         while let Some(ended) = self.attending.try_join_next() {
-            self.note(ended);
+            self.let_go(ended);
         }
     }
 
@@ -89,14 +89,14 @@ impl Hands {
     pub(super) async fn one_ended(&mut self) -> bool {
         match self.attending.join_next().await {
             Some(ended) => {
-                self.note(ended);
+                self.let_go(ended);
                 true
             }
             None => false,
         }
     }
 
-    fn note(&mut self, ended: Result<Option<Key>, JoinError>) {
+    fn let_go(&mut self, ended: Result<Option<Key>, JoinError>) {
         match ended {
             Ok(Some(done)) => drop(self.held.remove(&done)),
             Ok(None) => {}

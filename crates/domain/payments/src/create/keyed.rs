@@ -54,7 +54,7 @@ impl CreatePayment {
     ) -> Result<Answered, CreateError> {
         let mut subject = self.unknown.subject(&creation);
         let outcome = self.attempt_keyed(creation, request, &mut subject).await;
-        self.unknown.told(&subject, outcome)
+        self.unknown.settle_outcome(&subject, outcome)
     }
 
     async fn attempt_keyed(

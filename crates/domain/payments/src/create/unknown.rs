@@ -62,7 +62,7 @@ impl UnknownOutcomes {
 
     /// The outcome as the merchant gets it. While the first attempt's outcome is unknown, a failure of the
     /// store or its provider is an unknown outcome too, of the first attempt's payment.
-    pub(crate) fn told<T>(
+    pub(crate) fn settle_outcome<T>(
         &self,
         subject: &Subject,
         outcome: Result<T, CreateError>,

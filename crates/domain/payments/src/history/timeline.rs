@@ -40,7 +40,7 @@ pub struct StatusLine {
 impl StatusLine {
     /// The statuses that the events of a payment tell of: every change of status has one event that is named
     /// `payment.*`.
-    pub fn told_by(events: &[EventLine]) -> Vec<Self> {
+    pub fn of_events(events: &[EventLine]) -> Vec<Self> {
         let of_status = events.iter().filter(|event| event.kind.starts_with("payment."));
         let line = |event: &EventLine| {
             Some(Self {

@@ -44,7 +44,7 @@ fn contradictions_of_step(payment: &Payment, events: &[StoredEvent]) -> Vec<Stri
     let mut wrong = Vec::new();
     let mut status = None;
     for event in events {
-        match told(payment, event) {
+        match check_content(payment, event) {
             Ok(told) => status = Some(told),
             Err(what) => wrong.push(format!("event {} {what}", event.id)),
         }
@@ -62,7 +62,7 @@ fn contradictions_of_step(payment: &Payment, events: &[StoredEvent]) -> Vec<Stri
 }
 
 /// The status that an event tells of, or the problem of its content.
-fn told(payment: &Payment, event: &StoredEvent) -> Result<Status, String> {
+fn check_content(payment: &Payment, event: &StoredEvent) -> Result<Status, String> {
     let not_so = |member: &str| format!("says a {member} that is not so");
     let payload: Value = serde_json::from_str(&event.payload).map_err(|_| "is no JSON".to_owned())?;
     let at = Timestamp::deserialize(&payload["created_at"]);

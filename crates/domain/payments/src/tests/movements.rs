@@ -79,7 +79,7 @@ fn a_person_is_called_once_for_what_is_parked() {
     let (world, called) = (World::new(), Arc::new(Called::default()));
     let id = world.created(&deposit()).id().clone();
     let rail = world.store.payment(&id).terms().rail.clone();
-    let rail_events = rail_events(&world).telling(called.clone());
+    let rail_events = rail_events(&world).with_attention(called.clone());
     let failure = event(&world, &id, RailEventKind::Failed, "failed");
     assert_eq!(ready(rail_events.run(&rail, &failure)).expect("processed"), RailEventOutcome::Applied);
     for _ in 0..2 {
@@ -96,7 +96,7 @@ fn a_person_is_told_of_a_refusal_that_could_not_be_parked() {
     let (world, called) = (World::new(), Arc::new(Called::default()));
     let id = world.created(&deposit()).id().clone();
     let paid = world.moved(&id, Trigger::Confirm);
-    let rail_events = rail_events(&world).telling(called.clone());
+    let rail_events = rail_events(&world).with_attention(called.clone());
     let failure = Failure { code: Failure::RAIL_REJECTED.to_owned(), message: String::new() };
     let numbers = || {
         let (parked, lost) = (called.0.lock(), called.1.lock());
@@ -118,7 +118,7 @@ fn a_person_is_told_by_which_receipt_to_find_what_names_no_payment() {
         rail_reference: "credit: rent".to_owned(),
         ..event(&world, &id, RailEventKind::Completed, "rent")
     };
-    ready(rail_events(&world).telling(called.clone()).run_statement_entry("manual", &rent))
+    ready(rail_events(&world).with_attention(called.clone()).run_statement_entry("manual", &rent))
         .expect("processed");
     let (parked, _) = ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
     assert_eq!(parked.len(), 1);

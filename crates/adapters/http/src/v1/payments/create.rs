@@ -51,7 +51,7 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     let links = &call.state.services.pages.links;
     let Some(key) = key else {
         let created = Box::pin(async move { create.run(creation).await });
-        let payment = whoever_goes_away(created, asks_providers).await??;
+        let payment = survive_disconnect(created, asks_providers).await??;
         call.made(payment.id().clone());
         let answer = quipu_payments::creation_answer(&payment);
         return kept_answer::send_first(with_page(answer, links.url_of(&payment)));
@@ -59,7 +59,7 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let asked = KeyedRequest { key, body_hash: sha256_hex(body), form };
     let created = Box::pin(async move { create.run_keyed(creation, asked).await });
-    let Answered { answer, replayed } = whoever_goes_away(created, asks_providers).await??;
+    let Answered { answer, replayed } = survive_disconnect(created, asks_providers).await??;
     let created = Created::of(&answer);
     if let Some(payment) = created.as_ref().and_then(Created::id) {
         call.made(payment);
@@ -70,7 +70,7 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
 
 /// Runs `work` in a task of its own if it may call a provider, so that the call and its answer are not lost
 /// when the client disconnects. Work that only commits does not need this, and is faster without it.
-async fn whoever_goes_away<T: Send + 'static>(
+async fn survive_disconnect<T: Send + 'static>(
     work: BoxFuture<'static, T>,
     asks_providers: bool,
 ) -> Result<T, ApiError> {

@@ -25,7 +25,7 @@ impl Written {
         let mut written = Self { _folder: folder, path, file, writer };
         written.write("CREATE TABLE filler (bytes BLOB)");
         written.add(25);
-        assert_eq!(written.file.verify(), Ok(()));
+        assert_eq!(written.file.require_intact(), Ok(()));
         written
     }
 
@@ -82,9 +82,9 @@ fn a_log_that_was_cut_off_is_found_out_before_it_is_written_on_and_after() {
             if is_written_on {
                 on.add(25);
             }
-            assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated), "{bytes} {is_written_on}");
+            assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated), "{bytes} {is_written_on}");
             on.add(25);
-            assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated), "{bytes} {is_written_on}");
+            assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated), "{bytes} {is_written_on}");
         }
     }
 }
@@ -96,9 +96,9 @@ fn a_log_that_was_cut_back_to_where_it_was_seen_to_end_is_found_out() {
     let seen = on.length();
     on.add(10);
     on.log().set_len(seen).expect("truncated");
-    assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated));
+    assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated));
     on.add(10);
-    assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated));
+    assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated));
 }
 
 /// The frames of a commit in progress are cut off, within the new frames.
@@ -108,7 +108,7 @@ fn a_hole_among_new_frames_is_found_out() {
         let mut on = Written::new();
         on.add(25);
         on.make_hole(on.length(), back, length);
-        assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated), "{back} {length}");
+        assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated), "{back} {length}");
     }
 }
 
@@ -124,7 +124,7 @@ fn a_hole_among_new_frames_is_found_out_within_a_long_file() {
             on.begin_anew();
             on.add(3);
         }
-        assert_eq!(log.verify(), Ok(()));
+        assert_eq!(log.require_intact(), Ok(()));
         if is_new {
             on.begin_anew();
         }
@@ -136,7 +136,7 @@ fn a_hole_among_new_frames_is_found_out_within_a_long_file() {
             on.make_hole(end, 10 * FRAME, 5 * FRAME);
         }
         let found = if has_hole { Err(FileTrouble::LogTruncated) } else { Ok(()) };
-        assert_eq!(log.verify(), found, "{is_new}");
+        assert_eq!(log.require_intact(), found, "{is_new}");
     }
 }
 
@@ -145,26 +145,26 @@ fn a_hole_among_new_frames_is_found_out_within_a_long_file() {
 fn a_hole_among_new_frames_is_found_out_though_they_were_in_the_file_at_the_look_before() {
     let mut on = Written::new();
     let log = on.opened();
-    assert_eq!(log.verify(), Ok(()));
+    assert_eq!(log.require_intact(), Ok(()));
     on.log().set_len(on.length() + 40 * FRAME).expect("made longer");
-    assert_eq!(log.verify(), Ok(()));
+    assert_eq!(log.require_intact(), Ok(()));
     on.add(25);
     let end = end_of(&log);
     assert!(end < on.length());
     on.make_hole(end, 10 * FRAME, 5 * FRAME);
-    assert_eq!(log.verify(), Err(FileTrouble::LogTruncated));
+    assert_eq!(log.require_intact(), Err(FileTrouble::LogTruncated));
 }
 
 #[test]
 fn a_log_that_cannot_be_read_for_a_while_is_none_that_was_cut_off() {
     let mut on = Written::new();
     let mut log = on.opened();
-    assert_eq!(log.verify(), Ok(()));
+    assert_eq!(log.require_intact(), Ok(()));
     on.add(10);
     let readable = std::mem::replace(&mut log.opened, on.log());
-    assert!(matches!(log.verify(), Err(FileTrouble::Hidden(_))));
+    assert!(matches!(log.require_intact(), Err(FileTrouble::Hidden(_))));
     log.opened = readable;
-    assert_eq!(log.verify(), Ok(()));
+    assert_eq!(log.require_intact(), Ok(()));
 }
 
 /// Where the log ends in its file.
@@ -180,15 +180,15 @@ fn a_log_may_begin_anew_and_become_shorter() {
             let mut shell = Connection::open_sqlite(&on.path, Duration::from_secs(2)).expect("opened");
             let Connection::Sqlite(shell) = &mut shell else { panic!("a file") };
             shell.batch_execute(&format!("PRAGMA wal_checkpoint({mode})")).expect("copied");
-            assert_eq!(on.file.verify(), Ok(()), "{mode}");
+            assert_eq!(on.file.require_intact(), Ok(()), "{mode}");
             on.add(pages);
-            assert_eq!(on.file.verify(), Ok(()), "{mode}");
+            assert_eq!(on.file.require_intact(), Ok(()), "{mode}");
             on.write("BEGIN; DELETE FROM filler; ROLLBACK");
-            assert_eq!(on.file.verify(), Ok(()), "{mode}");
+            assert_eq!(on.file.require_intact(), Ok(()), "{mode}");
         }
         if mode == "TRUNCATE" {
             on.cut(FRAME);
-            assert_eq!(on.file.verify(), Err(FileTrouble::LogTruncated));
+            assert_eq!(on.file.require_intact(), Err(FileTrouble::LogTruncated));
         }
     }
 }
@@ -203,7 +203,7 @@ fn a_long_transaction_is_whole() {
         on.write("UPDATE filler SET bytes = randomblob(length(bytes))");
     }
     on.write("COMMIT");
-    assert_eq!(on.file.verify(), Ok(()));
+    assert_eq!(on.file.require_intact(), Ok(()));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn looks_while_others_write_and_checkpoint_find_nothing_wrong() {
         let (file, path, is_over) = (&on.file, on.path.as_str(), &is_over);
         let look = move || {
             while !is_over.load(Ordering::Relaxed) {
-                assert_eq!(file.verify(), Ok(()));
+                assert_eq!(file.require_intact(), Ok(()));
             }
         };
         let looks = [scope.spawn(look), scope.spawn(look)];
@@ -226,7 +226,7 @@ fn looks_while_others_write_and_checkpoint_find_nothing_wrong() {
             if turn % 5 == 0 {
                 shell.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
             }
-            let is_whole = file.verify();
+            let is_whole = file.require_intact();
             if is_whole.is_err() || turn == 199 {
                 is_over.store(true, Ordering::Relaxed);
             }
@@ -245,9 +245,9 @@ fn a_log_that_ends_with_zeros_when_it_is_opened_is_none_that_was_cut_off() {
     let file = DatabaseFile::open(&on.path).expect("opened");
     for _ in 0..5 {
         on.add(12);
-        assert_eq!(file.verify(), Ok(()));
+        assert_eq!(file.require_intact(), Ok(()));
     }
     on.log().set_len(0).expect("truncated");
     on.add(12);
-    assert_eq!(file.verify(), Err(FileTrouble::LogTruncated));
+    assert_eq!(file.require_intact(), Err(FileTrouble::LogTruncated));
 }
