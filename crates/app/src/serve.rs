@@ -257,7 +257,7 @@ async fn serve(process: Serving<'_>) -> Result<ExitCode> {
     let mut workers = start_workers(&foundation, &use_cases, &tickets, settings);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     workers.start(|stop| metrics.run(stop));
-    let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
+    let key_uses = Arc::new(KeyUses::new(foundation.caller_book()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let parts = CallParts { webhooks, tickets, limiter, readiness, key_uses: Arc::clone(&key_uses) };
@@ -344,7 +344,7 @@ fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop
         support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
         chains: foundation.chains(),
-        credentials: foundation.credentials(),
+        caller_book: foundation.caller_book(),
         routes: foundation.routes(),
         directory: foundation.directory(),
         onboarding: Arc::new(foundation.onboarding()),

@@ -50,7 +50,7 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
-    pub(crate) fn credentials(&self) -> Arc<dyn CallerBook> {
+    pub(crate) fn caller_book(&self) -> Arc<dyn CallerBook> {
         Arc::new(self.store.clone())
     }
 
@@ -143,7 +143,7 @@ impl Foundation {
     ) -> Result<Delivering> {
         let store = || Arc::new(self.store.clone());
         let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
-        let signer = Signer::new(Arc::clone(&self.keyring), self.credentials(), clock());
+        let signer = Signer::new(Arc::clone(&self.keyring), self.caller_book(), clock());
         let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(mode == Mode::Demo));
         let courier: Arc<dyn Courier> = Arc::new(HttpCourier::new(sender, signer, clock())?);
         let dispatcher = Dispatcher::new(Parts {

@@ -135,8 +135,7 @@ mod tests {
 
     async fn add(store: &Memory, subject: &str, due: Timestamp) {
         let mut changes = Changes::new(Tenant::new(MerchantId(1), Environment::Test), NOON);
-        let work = Work { queue: Queue::THUMBNAILS, subject: subject.to_owned(), due, action: "" };
-        changes.work.push(WorkChange::Put(work));
+        changes.work.push(WorkChange::Put(Work::plain(Queue::THUMBNAILS, subject, due)));
         store.commit(changes).await.expect("committed");
     }
 

@@ -40,6 +40,13 @@ pub struct Work {
     pub action: &'static str,
 }
 
+impl Work {
+    /// Work of a queue whose worker does one thing only, so that its action is empty.
+    pub fn plain(queue: Queue, subject: impl Into<String>, due: Timestamp) -> Self {
+        Self { queue, subject: subject.into(), due, action: "" }
+    }
+}
+
 /// What a change does to the work of its tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkChange {

@@ -20,8 +20,7 @@ impl Record for Alert {}
 
 /// The work to check at `at` whether a payment is still unresolved.
 pub(crate) fn alert_at(id: &PaymentId, at: Timestamp) -> WorkChange {
-    let subject = id.as_str().to_owned();
-    WorkChange::Put(Work { queue: Queue::REDIRECTPAY_ALERT, subject, due: at, action: "" })
+    WorkChange::Put(Work::plain(Queue::REDIRECTPAY_ALERT, id.as_str(), at))
 }
 
 /// The use case that raises alerts.

@@ -62,7 +62,7 @@ pub trait PaymentReads: Send + Sync {
     async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreError>;
 
     /// The kept key, unless it has expired at `now`.
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,

@@ -50,7 +50,7 @@ pub struct SettlePayment {
 
 /// A payment that is attended to under a claim, and its rail.
 struct Attended<'a> {
-    rail: &'a Arc<dyn Rail>,
+    rail: &'a dyn Rail,
     claimed: &'a WorkInHand,
     payment: Payment,
 }
@@ -96,9 +96,10 @@ impl SettlePayment {
         self.ports.commit.commit(changes).await.map(drop).or_else(stale_is_success)
     }
 
-    fn rail(&self, payment: &Payment) -> Result<&Arc<dyn Rail>, SettleError> {
+    fn rail(&self, payment: &Payment) -> Result<&dyn Rail, SettleError> {
         let name = &payment.terms().rail;
-        self.ports.rails.get(name).ok_or_else(|| SettleError::UnknownRail(name.clone()))
+        let rail = self.ports.rails.get(name).map(AsRef::as_ref);
+        rail.ok_or_else(|| SettleError::UnknownRail(name.clone()))
     }
 }
 

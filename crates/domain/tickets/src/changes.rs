@@ -138,7 +138,7 @@ fn closing(before: Option<&Ticket>, ticket: &Ticket, close_after: Duration) -> O
 }
 
 fn put(queue: Queue, subject: &str, due: Timestamp) -> WorkChange {
-    WorkChange::Put(Work { queue, subject: subject.to_owned(), due, action: "" })
+    WorkChange::Put(Work::plain(queue, subject, due))
 }
 
 fn holder(ticket: &TicketId) -> Holder {

@@ -1,6 +1,6 @@
 //! What merchants do with their tickets.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use quipu_commit::{Decided, act};
 use quipu_kernel::{Problems, Tenant};
@@ -9,6 +9,7 @@ use crate::{
     attachment::Upload,
     changes,
     comment::Comment,
+    content_type::MAX_FILE_BYTES,
     decide::CompleteUpload,
     draft::{CommentDraft, NO_SUCH_PAYMENT, TicketDraft},
     error::TicketError,
@@ -135,14 +136,16 @@ impl TicketOffice {
         let completed = self.ports.files.complete(&uploads).await;
         let mut files = Vec::new();
         for ((upload, (place, named)), arrival) in uploads.into_iter().zip(places).zip(completed) {
-            let what = match arrival {
+            let what: Cow<'_, str> = match arrival {
                 Ok(arrival) => {
                     files.push(CompleteUpload { upload, arrival, filename: named.filename.clone() });
                     continue;
                 }
-                Err(FileRefused::NotArrived) => "has not been uploaded",
-                Err(FileRefused::TooLarge) => "is larger than 10485760 bytes, and was deleted",
-                Err(FileRefused::WrongType) => "is not of its declared type, and was deleted",
+                Err(FileRefused::NotArrived) => "has not been uploaded".into(),
+                Err(FileRefused::TooLarge) => {
+                    format!("is larger than {MAX_FILE_BYTES} bytes, and was deleted").into()
+                }
+                Err(FileRefused::WrongType) => "is not of its declared type, and was deleted".into(),
                 Err(FileRefused::Failed(cause)) => return Err(TicketError::Files(cause)),
             };
             problems.add(&format!("attachments.{place}"), what);

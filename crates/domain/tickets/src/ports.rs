@@ -6,7 +6,7 @@ use quipu_kernel::{Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 use crate::{
     attachment::{Arrival, StoredAttachment, Upload},
     comment::Comment,
-    content_type::ContentType,
+    content_type::{ContentType, MAX_FILE_BYTES},
     ids::{AttachmentId, CommentId, TicketId},
     listing::{QueueFilter, QueueItem, TicketFilter, TicketSort, TicketSummary},
     support_view::Entry,
@@ -82,8 +82,8 @@ pub trait SupportReads: Send + Sync {
 /// Why a file was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileRefused {
-    /// It has more bytes than [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES).
-    #[error("the file is larger than 10485760 bytes")]
+    /// It has more bytes than [`MAX_FILE_BYTES`].
+    #[error("the file is larger than {MAX_FILE_BYTES} bytes")]
     TooLarge,
     /// It has no bytes, or its first bytes are not those of its declared type.
     #[error("the file is not of its declared type")]

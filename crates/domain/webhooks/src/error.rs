@@ -2,6 +2,8 @@
 
 use quipu_kernel::StoreError;
 
+use crate::endpoint::Endpoint;
+
 /// Why a use case did nothing to an endpoint.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EndpointError {
@@ -9,7 +11,7 @@ pub enum EndpointError {
     #[error("there is no such webhook")]
     NotFound,
     /// The tenant has the greatest number of endpoints already.
-    #[error("a merchant may have at most 50 webhooks in each environment")]
+    #[error("a merchant may have at most {} webhooks in each environment", Endpoint::MOST)]
     LimitReached,
     /// The URL of an in-request endpoint cannot change.
     #[error("the address of an in-request webhook cannot be changed")]

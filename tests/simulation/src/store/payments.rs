@@ -63,7 +63,7 @@ impl PaymentReads for MemoryStore {
         Ok(found.map(|(_, customer)| customer.0.clone()))
     }
 
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,

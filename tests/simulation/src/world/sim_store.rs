@@ -155,14 +155,14 @@ impl PaymentReads for SimStore {
         self.shared.memory.customer(tenant, id).await
     }
 
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Read<Option<KeptKey>> {
-        self.shared.memory.kept_answer(tenant, audience, key, now).await
+        self.shared.memory.kept_key(tenant, audience, key, now).await
     }
 }
 

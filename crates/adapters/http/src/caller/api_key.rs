@@ -36,7 +36,7 @@ pub(super) async fn authenticate(
     let (hashes, mut found) = (key.hashes(&state.services.keyring), None);
     for hash in &hashes {
         permit_lookup(state, request, hash, now).await?;
-        found = state.services.credentials.api_key_by_hash(hash).await?;
+        found = state.services.caller_book.api_key_by_hash(hash).await?;
         if found.is_some() {
             state.lookups.found(&hashes);
             break;

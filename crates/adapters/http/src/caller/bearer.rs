@@ -13,16 +13,16 @@ use crate::{
 /// key.
 pub(super) async fn authenticate(state: &AppState, token: &str, now: Timestamp) -> Result<Caller, ApiError> {
     let claims = state.tokens.verify(token, now)?;
-    let credentials = &state.services.credentials;
+    let callers = &state.services.caller_book;
     let has_expired = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
     let authority = match claims.key_kind {
         KeyKind::ApiKey => {
-            let found = credentials.api_key_by_id(&claims.key_id).await?;
+            let found = callers.api_key_by_id(&claims.key_id).await?;
             let live = found.filter(|it| it.key.revoked_at.is_none() && !has_expired(it.key.expires_at));
             live.map(Authority::Key)
         }
         KeyKind::HmacCredential => {
-            let found = credentials.credential_by_id(&claims.key_id).await?;
+            let found = callers.credential_by_id(&claims.key_id).await?;
             found.filter(|it| it.key.revoked_at.is_none()).map(Authority::Credential)
         }
     };

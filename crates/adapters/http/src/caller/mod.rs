@@ -91,7 +91,7 @@ pub(crate) async fn tenant_named_by_staff(
     let merchant = merchant.ok_or_else(ApiError::merchant_not_found)?;
     state
         .services
-        .credentials
+        .caller_book
         .remembered_merchant(merchant)
         .await?
         .ok_or_else(ApiError::merchant_not_found)?;

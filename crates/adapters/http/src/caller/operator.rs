@@ -49,7 +49,7 @@ pub(super) async fn authenticate(
     let hashes = token.hashes(&state.services.keyring);
     for hash in &hashes {
         permit_lookup(state, request, hash, now).await?;
-        if let Some(operator) = state.services.credentials.operator_by_hash(hash).await? {
+        if let Some(operator) = state.services.caller_book.operator_by_hash(hash).await? {
             state.lookups.found(&hashes);
             if operator.expires_at.is_some_and(|at| at <= now) {
                 return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));

@@ -66,7 +66,7 @@ pub(crate) async fn claim<'a>(
         pressure::judge(state, request, claim.merchant())?;
     }
     permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
-    let credentials = state.services.credentials.credentials(claim.merchant()).await?;
+    let credentials = state.services.caller_book.credentials(claim.merchant()).await?;
     if credentials.iter().all(|it| it.key.revoked_at.is_some()) {
         return Err(refusal(state, claim.merchant(), SignatureProblem::Mismatch).await);
     }
@@ -111,7 +111,7 @@ fn known_as(merchant: MerchantId) -> String {
 /// The refusal of a request that has all its headers. A merchant of v1 cannot sign at all, so the answer is
 /// the version mismatch, whatever else is wrong.
 async fn refusal(state: &AppState, merchant: MerchantId, problem: SignatureProblem) -> ApiError {
-    match state.services.credentials.remembered_merchant(merchant).await {
+    match state.services.caller_book.remembered_merchant(merchant).await {
         Ok(Some(merchant)) if merchant.api_version == ApiVersion::V1 => version_mismatch(),
         Ok(_) => problem.into(),
         Err(error) => error.into(),

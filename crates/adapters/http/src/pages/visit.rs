@@ -39,7 +39,7 @@ impl Visit {
         let services = &call.state.services;
         let (tenant, id) = services.pages.store.payment_of(hash).await?.ok_or_else(page_not_found)?;
         let payment = payment_of(&call.state, tenant, &id).await?;
-        let merchant = services.credentials.remembered_merchant(tenant.merchant()).await?;
+        let merchant = services.caller_book.remembered_merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
         let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
         let is_suspended = merchant.status == MerchantStatus::Suspended;

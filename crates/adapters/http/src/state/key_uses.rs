@@ -15,14 +15,14 @@ const FLUSH_AFTER: Duration = Duration::from_secs(5);
 /// Collects the last use of each key in memory. The first use after a flush schedules the next one in five
 /// seconds, so that nothing runs while no calls arrive.
 pub struct KeyUses {
-    credentials: Arc<dyn CallerBook>,
+    caller_book: Arc<dyn CallerBook>,
     latest: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl KeyUses {
     /// A collector that flushes into this caller book.
-    pub fn new(credentials: Arc<dyn CallerBook>) -> Self {
-        Self { credentials, latest: Mutex::default() }
+    pub fn new(caller_book: Arc<dyn CallerBook>) -> Self {
+        Self { caller_book, latest: Mutex::default() }
     }
 
     /// Notes a use. Must be called on a thread of the server, where the flush can be started.
@@ -51,7 +51,7 @@ impl KeyUses {
         if noted.is_empty() {
             return;
         }
-        if let Err(error) = self.credentials.note_api_keys_used(noted.into_iter().collect()).await {
+        if let Err(error) = self.caller_book.note_api_keys_used(noted.into_iter().collect()).await {
             tracing::warn!(%error, "`last_used_at` of API keys could not be written");
         }
     }

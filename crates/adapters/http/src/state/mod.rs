@@ -88,7 +88,7 @@ pub struct Services {
     /// How far the entries and the audit log are sealed.
     pub chains: Arc<dyn Chains>,
     /// Looks up callers.
-    pub credentials: Arc<dyn CallerBook>,
+    pub caller_book: Arc<dyn CallerBook>,
     /// Routes and saved beneficiaries, for payments.
     pub routes: Arc<dyn RouteBook>,
     /// Merchants, their keys and routes, and staff, for the operator.

@@ -72,7 +72,7 @@ impl PaymentReads for FakeBooks {
         Ok(None)
     }
 
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,

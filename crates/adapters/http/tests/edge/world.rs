@@ -202,7 +202,7 @@ impl Parts {
             payments: books.clone(),
             ledger: books.clone(),
             chains: books.clone(),
-            credentials: directory.clone(),
+            caller_book: directory.clone(),
             routes: directory.clone(),
             directory: directory.clone(),
             onboarding: Arc::new(Onboarding::new(

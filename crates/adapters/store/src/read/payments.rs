@@ -85,7 +85,7 @@ impl PaymentReads for Store {
         Ok(found.await?)
     }
 
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,

@@ -107,7 +107,7 @@ async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
 /// What is kept under a merchant's key.
 async fn kept(store: &AnyStore, merchant: i64, key: &str, at: Timestamp) -> Option<KeptKey> {
     let key = key.parse().expect("a key");
-    store.kept_answer(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
+    store.kept_key(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
 }
 
 fn given(status: u16, body: &str) -> KeptAnswer {
@@ -158,7 +158,7 @@ async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
     store.commit(change(1)).await.expect("kept");
     assert_eq!(refusal(store.commit(change(2)).await), Refusal::IdempotencyKeyUsed);
     let key = "one".parse().expect("a key");
-    let kept = store.kept_answer(tenant(3), Audience::Operator, &key, START).await.expect("read");
+    let kept = store.kept_key(tenant(3), Audience::Operator, &key, START).await.expect("read");
     assert!(kept.is_some());
 }
 

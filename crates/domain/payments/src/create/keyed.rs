@@ -97,7 +97,7 @@ impl CreatePayment {
     /// What is kept under this key, which was used for the same request or not at all.
     async fn kept(&self, tenant: Tenant, request: &KeyedRequest) -> Result<Option<KeptKey>, CreateError> {
         let now = self.clock.now();
-        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &request.key, now).await?;
+        let kept = self.reads.kept_key(tenant, Audience::Merchant, &request.key, now).await?;
         match kept {
             Some(kept) if kept.body_hash != request.body_hash => Err(CreateError::IdempotencyKeyMismatch),
             kept => Ok(kept),

@@ -1,4 +1,4 @@
-//! Checks that the stored events of a payment agree with the payment: the counterpart of [`crate::payload`].
+//! Checks that the stored events of a payment agree with the payment: the counterpart of `payload.rs`, which writes them.
 
 use quipu_kernel::Timestamp;
 use quipu_webhooks::EventName;

@@ -1,6 +1,6 @@
 //! When a worker attends to a payment again.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use quipu_commit::{Changes, Decided, WorkChange, WorkInHand, act_on};
 use quipu_merchants::{Direction, Method};
@@ -25,7 +25,7 @@ impl SettlePayment {
     /// Puts the next question off by the rail's schedule, at the latest until expiry.
     pub(super) async fn ask_again(&self, attended: &Attended<'_>) -> Result<(), SettleError> {
         let Attended { rail, claimed, payment } = attended;
-        match Due::earlier(self.next_question(rail, claimed.attempts), expiry(payment)) {
+        match Due::earlier(self.next_question(*rail, claimed.attempts), expiry(payment)) {
             Some(due) => self.put_off(claimed, due).await,
             None => self.commit_unless_stale(changes::postponed(payment, self.ports.clock.now(), None)).await,
         }
@@ -57,7 +57,7 @@ impl SettlePayment {
 
     /// When the rail is asked next, after `questions_so_far`: the gaps apply in their order, and the last one
     /// repeats.
-    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, questions_so_far: i32) -> Option<Due> {
+    pub(super) fn next_question(&self, rail: &dyn Rail, questions_so_far: i32) -> Option<Due> {
         let gaps = rail.questions();
         let step = usize::try_from(questions_so_far).unwrap_or(0);
         let gap = gaps.get(step).or(gaps.last())?;

@@ -79,7 +79,7 @@ impl SettlePayment {
         match rail.instruct(payment).await {
             Instructed::Given(instructions) => {
                 let (expiry, now) = (expiry(payment), self.ports.clock.now());
-                let due = Due::earlier(self.next_question(rail, claimed.attempts), expiry);
+                let due = Due::earlier(self.next_question(*rail, claimed.attempts), expiry);
                 let instructed = attended.payment.with_instructions(*instructions, now, due);
                 self.commit_unless_stale(instructed.changes).await
             }

@@ -117,11 +117,11 @@ impl SettlePayment {
         questions_so_far: i32,
     ) -> Result<(Option<Due>, Option<String>), RailEvent> {
         let Attended { rail, payment, .. } = attended;
-        match reserved.submit(&***rail, payment).await {
+        match reserved.submit(*rail, payment).await {
             Submission::Accepted { provider_reference } => {
-                Ok((self.next_question(rail, questions_so_far), provider_reference))
+                Ok((self.next_question(*rail, questions_so_far), provider_reference))
             }
-            Submission::Unknown => Ok((self.next_question(rail, questions_so_far), None)),
+            Submission::Unknown => Ok((self.next_question(*rail, questions_so_far), None)),
             Submission::NotSent => {
                 let at = self.ports.clock.now().plus(CIRCUIT_OPEN_FOR);
                 Ok((Some(Due { at, action: DueAction::Submit }), None))

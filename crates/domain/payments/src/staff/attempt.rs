@@ -123,7 +123,7 @@ impl StaffAttempt {
     /// so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
     pub async fn repeat(&self) -> Result<Option<Answered>, AttemptError> {
         for key in [&self.key_of_call, &self.bare_key] {
-            let kept = self.reads.kept_answer(self.tenant, Audience::Operator, key, self.at).await?;
+            let kept = self.reads.kept_key(self.tenant, Audience::Operator, key, self.at).await?;
             let Some(kept) = kept else { continue };
             if kept.body_hash != self.request_hash {
                 return Err(AttemptError::Mismatch);

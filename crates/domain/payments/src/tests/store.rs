@@ -217,7 +217,7 @@ impl PaymentReads for FakeStore {
         Ok(self.rows().customers.get(&id).cloned())
     }
 
-    async fn kept_answer(
+    async fn kept_key(
         &self,
         tenant: Tenant,
         audience: Audience,
