@@ -289,7 +289,7 @@ async fn withdrawals_that_wait_too_long_are_measured(database: Database) {
     let measured = eventually("a withdrawal to be seen waiting", async || {
         merchant.create(&draft::withdrawal_ars(10)).await;
         let past =
-            format!("UPDATE work SET due_at = {hour_ago} WHERE queue = 'settlement' AND action = 'submit'");
+            format!("UPDATE work SET due_at = {hour_ago}, due_since = {hour_ago} WHERE queue = 'settlement' AND action = 'submit'");
         gateway.execute_sql(&past).expect("work may be updated");
         let text = metrics.send(Method::GET, "/metrics", None, &[]).await.text;
         let value = |name: &str| -> f64 {

@@ -28,4 +28,4 @@ pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, StateKeys};
 pub use tally::{CounterKey, Tally};
 pub use waits::CallWaits;
-pub use work::{DueWork, Queue, QueueState, Work, WorkChange, WorkInHand};
+pub use work::{DueWork, LONGEST_HOLD_UP, Queue, QueueState, Work, WorkChange, WorkInHand};

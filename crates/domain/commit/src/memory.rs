@@ -210,6 +210,13 @@ impl Contents {
                     waiting.turn += 1;
                 }
             }
+            WorkChange::HoldUp { claim, due } => {
+                if let Some(waiting) = self.claimed(&claim) {
+                    waiting.attempts = claim.attempts;
+                    (waiting.due_at, waiting.leased) = (due, false);
+                    waiting.turn += 1;
+                }
+            }
             WorkChange::Done(claim) => {
                 if self.claimed(&claim).is_some() {
                     self.work.remove(&(claim.queue, claim.tenant, claim.subject));
@@ -357,7 +364,9 @@ impl WorkQueue for Memory {
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         let contents = self.contents();
         let mut states: BTreeMap<(Queue, &str), QueueState> = BTreeMap::new();
-        for (key, waiting) in contents.work.iter().filter(|(_, waiting)| waiting.due_at <= now) {
+        let is_waiting =
+            |waiting: &Waiting| waiting.due_at <= now || !waiting.leased && waiting.due_since <= now;
+        for (key, waiting) in contents.work.iter().filter(|(_, waiting)| is_waiting(waiting)) {
             let action = waiting.work.action;
             let state = states.entry((key.0, action)).or_insert_with(|| QueueState {
                 queue: key.0,
@@ -366,7 +375,7 @@ impl WorkQueue for Memory {
                 oldest: None,
             });
             state.overdue += 1;
-            state.oldest = state.oldest.into_iter().chain([waiting.due_at]).min();
+            state.oldest = state.oldest.into_iter().chain([waiting.due_since]).min();
         }
         Ok(states.into_values().collect())
     }

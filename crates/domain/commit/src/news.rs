@@ -35,7 +35,9 @@ impl News {
         for change in &changes.work {
             let (queue, due) = match change {
                 WorkChange::Put(put) | WorkChange::Take(put) => (put.queue, put.due),
-                WorkChange::PutOff { claim, due, .. } => (claim.queue, *due),
+                WorkChange::PutOff { claim, due, .. } | WorkChange::HoldUp { claim, due } => {
+                    (claim.queue, *due)
+                }
                 WorkChange::Drop { .. } | WorkChange::Done(_) => continue,
             };
             match self.queues.iter_mut().find(|(known, _)| *known == queue) {

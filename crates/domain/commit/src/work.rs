@@ -1,5 +1,7 @@
 //! Work to be done later: rows of one table, written in the commit that makes the work necessary.
 
+use std::time::Duration;
+
 use quipu_kernel::{Tenant, Timestamp};
 
 /// A queue of work, served by one kind of worker.
@@ -47,6 +49,9 @@ impl Work {
     }
 }
 
+/// How far ahead work that could not begin is tried again, at most.
+pub const LONGEST_HOLD_UP: Duration = Duration::from_secs(20);
+
 /// What a change does to the work of its tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkChange {
@@ -71,6 +76,14 @@ pub enum WorkChange {
         due: Timestamp,
         /// What is to be done then, in the words of its worker.
         action: &'static str,
+    },
+    /// The holder of this claim could not begin the work, and tries it again at `due`, soon. It stays due since it was.
+    /// Nothing happens if the claim was lost.
+    HoldUp {
+        /// The claim that the worker holds.
+        claim: WorkInHand,
+        /// The earliest time to try it again (UTC), at most [`LONGEST_HOLD_UP`] ahead.
+        due: Timestamp,
     },
     /// The holder of this claim has done the work, which is removed. Nothing happens if the claim was lost.
     Done(WorkInHand),

@@ -171,7 +171,12 @@ impl<'a> Plan<'a> {
                 self.work.insert((*queue, tenant, subject), None);
             }
             WorkChange::PutOff { claim, due, action } => {
-                self.later.push(Later { claim, due: due.millis(), action });
+                let due = due.millis();
+                self.later.push(Later { claim, due, since: due, action });
+            }
+            WorkChange::HoldUp { claim, due } => {
+                let (due, since) = (due.millis(), claim.due.millis());
+                self.later.push(Later { claim, due, since, action: &claim.action });
             }
             WorkChange::Done(claim) => {
                 let (queue, tenant, subject) = (claim.queue, claim.tenant, claim.subject.as_str());

@@ -71,12 +71,12 @@ statement! { PutOffOne on Sqlite {
 } }
 
 statement! { PutOffMany on Pg {
-    "UPDATE work SET due_at = put.due_at, due_since = put.due_at, action = put.action, attempts = put.attempts,
+    "UPDATE work SET due_at = put.due_at, due_since = put.due_since, action = put.action, attempts = put.attempts,
         turn = work.turn + 1, lease_node = NULL FROM UNNEST (" => due: Vec<i64> as Array<BigInt>,
-    ", " => actions: Vec<&'a str> as Array<Text>, ", " => attempts: Vec<i32> as Array<Integer>, ", " => queues: Vec<&'a str> as Array<Text>,
+    ", " => since: Vec<i64> as Array<BigInt>, ", " => actions: Vec<&'a str> as Array<Text>, ", " => attempts: Vec<i32> as Array<Integer>, ", " => queues: Vec<&'a str> as Array<Text>,
     ", " => merchants: Vec<i64> as Array<BigInt>, ", " => environments: Vec<&'a str> as Array<Text>,
     ", " => subjects: Vec<&'a str> as Array<Text>, ", " => turns: Vec<i64> as Array<BigInt> ;
-    ") AS put (due_at, action, attempts, queue, merchant_id, environment, subject, turn) WHERE work.queue = put.queue
+    ") AS put (due_at, due_since, action, attempts, queue, merchant_id, environment, subject, turn) WHERE work.queue = put.queue
         AND work.merchant_id = put.merchant_id AND work.environment = put.environment
         AND work.subject = put.subject AND work.turn = put.turn"
 } }
@@ -112,10 +112,12 @@ impl<'a> Gone<'a> {
     }
 }
 
-/// Claimed work that is put off.
+/// Claimed work that is put off or held up.
 pub(crate) struct Later<'a> {
     pub(crate) claim: &'a WorkInHand,
     pub(crate) due: i64,
+    /// The time since which it is due.
+    pub(crate) since: i64,
     pub(crate) action: &'a str,
 }
 
@@ -123,7 +125,7 @@ impl<'a> Later<'a> {
     pub(crate) fn one(&self) -> PutOffOne<'_> {
         PutOffOne {
             due_at: self.due,
-            due_since: self.due,
+            due_since: self.since,
             action: self.action,
             attempts: self.claim.attempts,
             queue: self.claim.queue.0,
@@ -137,6 +139,7 @@ impl<'a> Later<'a> {
     pub(crate) fn many(all: &[Self]) -> PutOffMany<'a> {
         PutOffMany {
             due: all.iter().map(|later| later.due).collect(),
+            since: all.iter().map(|later| later.since).collect(),
             actions: all.iter().map(|later| later.action).collect(),
             attempts: all.iter().map(|later| later.claim.attempts).collect(),
             queues: all.iter().map(|later| later.claim.queue.0).collect(),

@@ -9,13 +9,13 @@ use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _, Queryable,
+    BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, Queryable,
     dsl::{count_star, min},
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Text},
     sqlite::Sqlite,
 };
-use quipu_commit::{DueWork, Queue, QueueState, WorkInHand, WorkQueue};
+use quipu_commit::{DueWork, LONGEST_HOLD_UP, Queue, QueueState, WorkInHand, WorkQueue};
 use quipu_kernel::{StoreError, Timestamp};
 
 use crate::{
@@ -195,11 +195,13 @@ impl WorkQueue for Store {
         let states = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 // The index by time begins with the queue.
+                let is_held_up = work::lease_node.is_null().and(work::due_since.le(now.millis()));
                 let query = work::table
                     .filter(work::queue.eq_any(Queue::ALL.iter().map(|queue| queue.0)))
-                    .filter(work::due_at.le(now.millis()))
+                    .filter(work::due_at.le(now.plus(LONGEST_HOLD_UP).millis()))
+                    .filter(work::due_at.le(now.millis()).or(is_held_up))
                     .group_by((work::queue, work::action))
-                    .select((work::queue, work::action, count_star(), min(work::due_at)));
+                    .select((work::queue, work::action, count_star(), min(work::due_since)));
                 let rows = load!(conn, (String, String, i64, Option<i64>), query)?;
                 let states = rows.into_iter().filter_map(|(queue, action, count, oldest)| {
                     let oldest = oldest.map(Timestamp::from_millis);

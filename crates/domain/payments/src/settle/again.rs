@@ -107,8 +107,12 @@ impl SettlePayment {
     /// A single change: the claimed work is put off, with the attempts of the claim.
     pub(super) fn put_off_change(&self, claimed: &WorkInHand, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
-        let (claim, action) = (claimed.clone(), due.action.as_str());
-        changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
+        let (claim, due, action) = (claimed.clone(), due.at, due.action);
+        changes.work.push(match action {
+            // A withdrawal waits for its submission, however often there is no room for it.
+            DueAction::Submit => WorkChange::HoldUp { claim, due },
+            _ => WorkChange::PutOff { claim, due, action: action.as_str() },
+        });
         changes
     }
 

@@ -120,7 +120,9 @@ fn a_withdrawal_waits_longer_for_an_open_circuit_than_for_room() {
             assert_eq!(attend(&world, &id).status(), Status::Pending);
             world.store.due(&id).expect("due again").at.since(asked).as_millis()
         };
-        (0..times).map(|_| wait()).collect::<Vec<_>>()
+        let waits = (0..times).map(|_| wait()).collect::<Vec<_>>();
+        assert_eq!(world.store.claim(&id).map(|claim| claim.due), Some(START), "it has waited since then");
+        waits
     };
     assert_eq!(waits(|| Capacity::CircuitOpen, 2), [15_000; 2]);
     assert_eq!(waits(|| Capacity::Busy, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
