@@ -5,7 +5,12 @@ use std::{fmt, str::FromStr, time::Duration};
 use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised, read_uuid, uuid_v7, wire_names};
 use serde::Serialize;
 
-use crate::{draft::EndpointPatch, error::EndpointError, name::EventName, target::TargetUrl};
+use crate::{
+    draft::EndpointPatch,
+    error::{EndpointError, MOST_ENDPOINTS},
+    name::EventName,
+    target::TargetUrl,
+};
 
 /// An endpoint's identifier: a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -105,7 +110,7 @@ pub enum EndpointChange {
 
 impl Endpoint {
     /// The most endpoints of a tenant, not counting those that payments named.
-    pub const MOST: u32 = 50;
+    pub const MOST: u32 = MOST_ENDPOINTS;
 
     /// How long a removed endpoint is remembered. A commit that read it before the removal may still add
     /// deliveries to it; it takes a few seconds at most.

@@ -2,7 +2,8 @@
 
 use quipu_kernel::StoreError;
 
-use crate::endpoint::Endpoint;
+/// The most endpoints of a tenant; others know it as [`Endpoint::MOST`](crate::Endpoint::MOST).
+pub(crate) const MOST_ENDPOINTS: u32 = 50;
 
 /// Why a use case did nothing to an endpoint.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -11,7 +12,7 @@ pub enum EndpointError {
     #[error("there is no such webhook")]
     NotFound,
     /// The tenant has the greatest number of endpoints already.
-    #[error("a merchant may have at most {} webhooks in each environment", Endpoint::MOST)]
+    #[error("a merchant may have at most {} webhooks in each environment", MOST_ENDPOINTS)]
     LimitReached,
     /// The URL of an in-request endpoint cannot change.
     #[error("the address of an in-request webhook cannot be changed")]
