@@ -124,6 +124,7 @@ async fn another_file_under_the_same_name_is_not_taken_for_it() {
     fs::rename(&copy, &database).expect("replaced");
     nothing_is_served(&gateway).await;
     assert!(problem(&gateway).await.contains("replaced"));
+    assert!(gateway.run(&["merchant", "list"]).stderr.contains("the running `quipu serve` has open"));
     gateway.kill();
     // The log of the former file is not for this one.
     let copied_in_vain = gateway.data_folder().join("another-copy.db");
@@ -260,6 +261,45 @@ async fn production_makes_no_database_and_serves_none_twice() {
         assert_eq!(told.status, Some(2), "{}: {}", name.display(), told.stderr);
         assert!(told.stderr.contains("another `quipu serve`"), "{}", told.stderr);
     }
+    gateway.check();
+}
+
+/// The file of the database whose name has this ending in addition.
+fn beside(database: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{}{ending}", database.display()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_command_works_beside_a_server_that_has_other_files_open() {
+    let mut gateway = Gateway::start(Database::Sqlite).await;
+    let database = database_of(&gateway);
+    let file = |ending: &str| beside(&database, ending);
+    let away = |ending: &str| file(&format!("{ending}.away"));
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    for endings in [&["-wal"][..], &[""], &["-wal", "-shm", ""], &["-shm"]] {
+        gateway.check();
+        for ending in endings.iter().rev() {
+            fs::rename(file(ending), away(ending)).expect("moved away");
+        }
+        for command in [&["merchant", "create", "--name", "Tienda"][..], &["check"]] {
+            let told = gateway.run(command);
+            assert_eq!(told.status, Some(2), "{endings:?} {command:?}: {}", told.stderr);
+            assert!(told.stderr.contains("the running `quipu serve` has open"), "{}", told.stderr);
+        }
+        problem(&gateway).await;
+        for ending in endings {
+            assert!(!file(ending).exists(), "nobody made another");
+            fs::rename(away(ending), file(ending)).expect("moved back");
+        }
+        if endings != ["-shm"] {
+            found_again(&gateway).await;
+        }
+    }
+    assert!(problem(&gateway).await.contains("restart"));
+    gateway.terminate().await;
+    gateway.restart().await;
+    assert_eq!(gateway.operator().get("/operator/v1/merchants").await.ok()["total"], 2, "those of the demo");
+    assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1);
     gateway.check();
 }
 

@@ -2,8 +2,8 @@
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
-    io::Write,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io::{Read as _, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -20,9 +20,21 @@ pub(crate) struct DataFolder(PathBuf);
 /// There are two locks: one on a file beside the database, which exists even if the database does not, and
 /// one on the database itself, which is the same under every name by which it is reached. They must be held
 /// to the end of the process: releasing the second would release SQLite's own locks on the file too.
-pub(crate) struct ServingLock(
-    #[expect(dead_code, reason = "the locks live as long as the files are open")] Vec<File>,
-);
+///
+/// The first file tells commands which files the process has open: a command that opened others under their names would
+/// share neither locks nor log with it, and what it changed would be lost.
+pub(crate) struct ServingLock {
+    database: PathBuf,
+    beside: File,
+    #[expect(dead_code, reason = "the lock lives as long as the file is open")]
+    itself: Option<File>,
+}
+
+/// The endings of the names of the files that processes on one database share.
+const SHARED: [&str; 3] = ["", "-wal", "-shm"];
+/// How long a lock, or a process that starts or ends, is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl DataFolder {
     /// The folder at this path, which may be missing: what is read of it is then missing too.
@@ -77,31 +89,82 @@ impl ServingLock {
     /// embedded database would answer from an outdated cache. Commands that end by themselves can run beside
     /// a server.
     pub(crate) fn of_database(database: &Path) -> Result<Self> {
-        let mut path = database.as_os_str().to_owned();
-        path.push(".lock");
-        let path = PathBuf::from(path);
-        let mut beside = OpenOptions::new();
-        let beside = beside.create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let path = with_ending(database, ".lock");
+        let mut options = OpenOptions::new();
+        let beside = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
         let beside = beside.with_context(|| format!("{} cannot be opened", path.display()))?;
-        let mut locks = vec![locked(beside, database)?];
-        match File::open(database) {
-            Ok(file) => locks.push(locked(file, database)?),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        let beside = locked(beside, database)?;
+        let itself = match File::open(database) {
+            Ok(file) => Some(locked(file, database)?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
                 return Err(error).with_context(|| format!("{} cannot be opened", database.display()));
             }
-        }
-        Ok(Self(locks))
+        };
+        // What a former process wrote says nothing about this one.
+        beside.set_len(0).with_context(|| format!("{} cannot be written", path.display()))?;
+        Ok(Self { database: database.to_owned(), beside, itself })
     }
+
+    /// Lets commands know which files this process has open. It has opened them all.
+    pub(crate) fn tell_files(&self) -> Result<()> {
+        let told = (&self.beside).write_all(identities(&self.database).join("\n").as_bytes());
+        told.with_context(|| format!("{} cannot be written", with_ending(&self.database, ".lock").display()))
+    }
+}
+
+/// Refuses if a process that serves has other files of the database open than those that are there.
+pub(crate) fn require_files_of_server(database: &Path) -> Result<()> {
+    let begun = Instant::now();
+    while let Some(other) = other_file(database) {
+        // A process that begins or ends changes the files before it says so.
+        if begun.elapsed() >= PATIENCE {
+            bail!(
+                "{} is gone, or is not the file that the running `quipu serve` has open: its log and /readyz say what to do",
+                with_ending(database, other).display()
+            );
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// The ending of the first file that is not the one that the serving process has open; `None` as well if there is no such
+/// process, or it has not opened its files yet.
+fn other_file(database: &Path) -> Option<&'static str> {
+    let mut lock = File::open(with_ending(database, ".lock")).ok()?;
+    if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut told = String::new();
+    lock.read_to_string(&mut told).ok()?;
+    let differs = |(told, found): (&str, String)| told != found;
+    told.lines().zip(identities(database)).position(differs).map(|place| SHARED[place])
+}
+
+/// What each file is known by among all that exist, one line a file; empty for one that is not there.
+fn identities(database: &Path) -> [String; SHARED.len()] {
+    // SQLite keeps its files beside the database itself, not beside a link to it.
+    let itself = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
+    SHARED.map(|ending| {
+        let found = std::fs::metadata(with_ending(&itself, ending));
+        found.map_or_else(|_| String::new(), |found| format!("{} {}", found.dev(), found.ino()))
+    })
+}
+
+/// A path whose name has this ending in addition.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// Locks a file. The system frees the locks of a process that was killed a moment after its end is seen.
 fn locked(file: File, database: &Path) -> Result<File> {
-    const PATIENCE: Duration = Duration::from_secs(2);
     let begun = Instant::now();
     let mut lock = file.try_lock();
     while matches!(lock, Err(TryLockError::WouldBlock)) && begun.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(PAUSE);
         lock = file.try_lock();
     }
     match lock {

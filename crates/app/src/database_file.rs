@@ -5,6 +5,8 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _};
 use anyhow::{Context as _, Result, bail};
 use quipu_configuration::Settings;
 
+use crate::data_folder::require_files_of_server;
+
 /// The file of an embedded database, with its folder; of a server no address, since that may contain a password.
 pub(crate) fn shown(settings: &Settings) -> String {
     let Some(path) = settings.embedded_database() else {
@@ -20,6 +22,13 @@ pub(crate) fn make_private(settings: &Settings) -> Result<()> {
     let mut options = OpenOptions::new();
     let opened = options.create(true).append(true).mode(0o600).open(path);
     opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
+}
+
+/// Refuses what [`require`] refuses, and files of an embedded database that are not those that a running server has open.
+/// For commands, which may run beside a server.
+pub(crate) fn require_for_command(settings: &Settings) -> Result<()> {
+    settings.embedded_database().map_or(Ok(()), require_files_of_server)?;
+    require(settings)
 }
 
 /// Refuses if an embedded database does not exist, or its file is empty. Making a new one instead would hide

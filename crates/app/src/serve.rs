@@ -87,6 +87,7 @@ pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
             let Prepared { keyring, folder, lock: taken } = tokio::task::spawn_blocking(prepare).await??;
             lock = taken;
             let foundation = Foundation::open(settings, keyring, store).await?;
+            lock.as_ref().map(ServingLock::tell_files).transpose()?;
             prepare_database(&foundation, embedded.is_some() || mode == Mode::Demo).await?;
             Ok::<_, anyhow::Error>((foundation, folder))
         };

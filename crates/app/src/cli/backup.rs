@@ -33,7 +33,7 @@ impl Backup {
     /// Copies the database, while servers go on to write, and prints what was copied and what was not.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
-        database_file::require(settings)?;
+        database_file::require_for_command(settings)?;
         let runtime = session::runtime()?;
         let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let attachments = match &settings.attachments.at {

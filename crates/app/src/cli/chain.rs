@@ -49,7 +49,7 @@ impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         // No key is needed: nothing here is sealed by one, and an auditor has none.
         let _logging = logging::start(settings, LogFormat::Text, None)?;
-        database_file::require(settings)?;
+        database_file::require_for_command(settings)?;
         session::runtime()?.block_on(async {
             let store = wire::open_store(settings, Handle::current()).await?;
             let outcome = match store.pending_migrations().await {

@@ -18,7 +18,7 @@ const NOT_MADE: &str = "the database has no tables of Quipu's: is `database_url`
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
     if existing {
-        database_file::require(settings)?;
+        database_file::require_for_command(settings)?;
     }
     if settings.embedded_database().is_some() {
         DataFolder::open(&settings.data_dir)?;
@@ -41,7 +41,7 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
-    database_file::require(settings)?;
+    database_file::require_for_command(settings)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings, Handle::current()).await?;
         let report = if store.pending_migrations().await? {

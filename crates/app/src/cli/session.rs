@@ -28,7 +28,7 @@ pub(super) fn run(
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
-    database_file::require(settings)?;
+    database_file::require_for_command(settings)?;
     let keyring = master_key::keyring(settings, &DataFolder::at(&settings.data_dir), Start::Command)?;
     runtime()?.block_on(async {
         let foundation = Foundation::open(settings, keyring, Handle::current()).await?;

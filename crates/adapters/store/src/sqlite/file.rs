@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_processes_are_told_by_belongs_to_it() {
+    fn what_other_processes_are_told_by_belongs_to_it_and_is_not_put_back() {
         let (_folder, path, file) = database();
         let (index, away) = (format!("{path}-shm"), format!("{path}-shm.away"));
         fs::rename(&index, &away).expect("moved");
@@ -209,7 +209,10 @@ mod tests {
         fs::write(&index, "").expect("written");
         assert_eq!(file.require_in_place(), Err(FileTrouble::IndexGone));
         fs::rename(&away, &index).expect("moved back");
-        assert_eq!(file.require_in_place(), Ok(()));
+        let found = file.require_in_place();
+        assert_eq!(found, Err(FileTrouble::IndexGone), "it does not know what was written meanwhile");
+        drop(file);
+        assert_eq!(DatabaseFile::open(&path).expect("opened").require_in_place(), Ok(()));
     }
 
     #[test]

@@ -19,10 +19,7 @@ use std::{
     io,
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, OnceLock},
 };
 
 use quipu_kernel::locked;
@@ -64,7 +61,9 @@ pub(crate) struct WriteAheadLog {
     /// The bytes of a frame: its header and a page of the database.
     frame: usize,
     seen: Mutex<Seen>,
-    is_truncated: AtomicBool,
+    /// What does not end when a file is put back: what is missing in the log does not come back, and an index that was away
+    /// does not know what other processes wrote meanwhile.
+    lasting: OnceLock<FileTrouble>,
 }
 
 /// How far the log was found to be whole.
@@ -105,7 +104,7 @@ impl WriteAheadLog {
             opened_index,
             frame: FRAME_HEADER + page,
             seen: Mutex::default(),
-            is_truncated: AtomicBool::new(false),
+            lasting: OnceLock::new(),
         })
     }
 
@@ -124,17 +123,25 @@ impl WriteAheadLog {
         if identity_of(&metadata(&self.path, FileTrouble::LogGone)?) != self.identity {
             return Err(FileTrouble::LogReplaced);
         }
+        if let Some(trouble) = self.lasting.get() {
+            return Err(*trouble);
+        }
+        let found = self.found(reaches);
+        if let Err(trouble @ (FileTrouble::IndexGone | FileTrouble::LogTruncated)) = found {
+            return Err(*self.lasting.get_or_init(|| trouble));
+        }
+        found
+    }
+
+    fn found(&self, reaches: impl FnMut(End) -> io::Result<bool>) -> Result<(), FileTrouble> {
         if identity_of(&metadata(&self.index, FileTrouble::IndexGone)?) != self.index_identity {
             return Err(FileTrouble::IndexGone);
         }
-        if !self.is_truncated.load(Ordering::Relaxed) {
-            let is_whole = self.is_whole(reaches).map_err(|error| FileTrouble::Hidden(error.kind()))?;
-            if !is_whole {
-                // The file may grow again, but its lost content does not come back.
-                self.is_truncated.store(true, Ordering::Relaxed);
-            }
+        match self.is_whole(reaches) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(FileTrouble::LogTruncated),
+            Err(error) => Err(FileTrouble::Hidden(error.kind())),
         }
-        if self.is_truncated.load(Ordering::Relaxed) { Err(FileTrouble::LogTruncated) } else { Ok(()) }
     }
 
     /// Whether nothing is missing. An error means that the log could not be read, and says nothing about it.

@@ -1,6 +1,10 @@
 //! Tests that cut the log off at every moment that makes a difference.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use diesel::connection::SimpleConnection as _;
 
