@@ -303,6 +303,36 @@ async fn no_command_works_beside_a_server_that_has_other_files_open() {
     gateway.check();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_deleted_is_rescued_before_the_stop_as_the_message_says() {
+    for deleted in [&["-wal"][..], &["", "-wal", "-shm"]] {
+        let mut gateway = Gateway::start(Database::Sqlite).await;
+        let database = database_of(&gateway);
+        let file = |ending: &str| beside(&database, ending);
+        let copy = |ending: &str| file(&format!("{ending}.copy"));
+        gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+        for ending in deleted {
+            fs::remove_file(file(ending)).expect("deleted");
+        }
+        assert!(problem(&gateway).await.contains("copy it from /proc/PID/fd before you stop"));
+        for ending in ["", "-wal"] {
+            let names = [file(ending), file(&format!("{ending} (deleted)"))];
+            let opened = fs::read_dir(format!("/proc/{}/fd", gateway.pid())).expect("open files");
+            let mut opened = opened.map(|it| it.expect("an open file").path());
+            let found = opened.find(|it| fs::read_link(it).is_ok_and(|to| names.contains(&to)));
+            fs::copy(found.expect("it is open"), copy(ending)).expect("copied");
+        }
+        gateway.terminate().await;
+        let _none = fs::remove_file(file("-shm"));
+        for ending in ["", "-wal"] {
+            fs::rename(copy(ending), file(ending)).expect("put in place");
+        }
+        gateway.restart().await;
+        assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1, "{deleted:?}");
+        gateway.check();
+    }
+}
+
 async fn readiness_covers_writing(database: Database) {
     const FUNCTION: &str = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
         $$ BEGIN RAISE EXCEPTION 'no space'; END $$";

@@ -21,17 +21,25 @@ pub(crate) enum FileTrouble {
 impl fmt::Display for FileTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = match self {
-            Self::Gone => "the database file is gone; put it back, or stop and restore a backup",
+            Self::Gone => {
+                "the database file is gone; put it back; if it was deleted, copy it from /proc/PID/fd before you stop"
+            }
             Self::Replaced => {
-                "the database file was replaced by another one; put it back, or stop, move its -wal and -shm away, and start"
+                "the database file was replaced by another one; put it back; if this is another database, stop, move its -wal \
+                 and -shm away, and start; a copy from /proc/PID/fd keeps its -wal: stop, move the -shm away, and start"
             }
             Self::Truncated => "the database file was truncated; stop and restore a backup",
             Self::ReadOnly => "the database file is read-only; make it writable",
             Self::CompanionReadOnly => {
                 "the database's write-ahead log or its index (its name with -wal or -shm) is read-only; make both writable"
             }
-            Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
-            Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
+            Self::LogGone => {
+                "the database's write-ahead log is gone; put it back; if it was deleted, copy it from /proc/PID/fd before you stop"
+            }
+            Self::LogReplaced => {
+                "the database's write-ahead log was replaced; put it back; if it was deleted, copy it from /proc/PID/fd before \
+                 you stop"
+            }
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
             Self::IndexGone => "the index of the write-ahead log (-shm) is gone; restart",
             Self::LogOfAnother => {
