@@ -281,12 +281,13 @@ async fn no_command_works_beside_a_server_that_has_other_files_open() {
         for ending in endings.iter().rev() {
             fs::rename(file(ending), away(ending)).expect("moved away");
         }
-        for command in [&["merchant", "create", "--name", "Tienda"][..], &["check"]] {
+        for command in [&["merchant", "create", "--name", "Tienda"][..], &["migrate"]] {
             let told = gateway.run(command);
             assert_eq!(told.status, Some(2), "{endings:?} {command:?}: {}", told.stderr);
             assert!(told.stderr.contains("the running `quipu serve` has open"), "{}", told.stderr);
         }
         problem(&gateway).await;
+        assert!(!gateway.anonymous().get("/readyz").await.text.contains("quipu migrate"));
         for ending in endings {
             assert!(!file(ending).exists(), "nobody made another");
             fs::rename(away(ending), file(ending)).expect("moved back");
@@ -299,6 +300,26 @@ async fn no_command_works_beside_a_server_that_has_other_files_open() {
     gateway.terminate().await;
     gateway.restart().await;
     assert_eq!(gateway.operator().get("/operator/v1/merchants").await.ok()["total"], 2, "those of the demo");
+    assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1);
+    gateway.check();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_database_is_made_beside_the_log_of_a_former_one() {
+    let mut gateway = Gateway::start(Database::Sqlite).await;
+    let (database, away) = (database_of(&gateway), gateway.data_folder().join("away.db"));
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    gateway.kill();
+    fs::rename(&database, &away).expect("moved away");
+    for is_there in [false, true] {
+        let told = gateway.run(&["migrate"]);
+        assert_eq!(told.status, Some(2), "{}", told.stderr);
+        assert!(told.stderr.contains("is left of the former one"), "{}", told.stderr);
+        assert_eq!(database.exists(), is_there);
+        fs::write(&database, "").expect("written");
+    }
+    fs::rename(&away, &database).expect("moved back");
+    gateway.restart().await;
     assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1);
     gateway.check();
 }

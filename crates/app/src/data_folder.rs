@@ -153,7 +153,7 @@ fn identities(database: &Path) -> [String; SHARED.len()] {
 }
 
 /// A path whose name has this ending in addition.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()

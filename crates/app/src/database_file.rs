@@ -1,11 +1,11 @@
 //! Checks of the file of an embedded database before it is opened.
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _};
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use anyhow::{Context as _, Result, bail};
 use quipu_configuration::Settings;
 
-use crate::data_folder::require_files_of_server;
+use crate::data_folder::{ServingLock, require_files_of_server, with_ending};
 
 /// The file of an embedded database, with its folder; of a server no address, since that may contain a password.
 pub(crate) fn shown(settings: &Settings) -> String {
@@ -16,9 +16,23 @@ pub(crate) fn shown(settings: &Settings) -> String {
 }
 
 /// Makes the file, unless it exists, readable by its owner only: it contains data about customers, and its
-/// folder may be older than the gateway. SQLite's files beside it get the same mode.
+/// folder may be older than the gateway. SQLite's files beside it get the same mode. None is made in place of one that a
+/// server still has open, or whose log is still there: SQLite would delete the log.
 pub(crate) fn make_private(settings: &Settings) -> Result<()> {
     let Some(path) = settings.embedded_database() else { return Ok(()) };
+    require_files_of_server(path)?;
+    let has_bytes = |file: &Path| std::fs::metadata(file).is_ok_and(|found| found.len() > 0);
+    // Looked at first: a database that another process makes meanwhile has bytes before its log has.
+    let log = with_ending(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), "-wal");
+    let (has_log, is_missing) = (has_bytes(&log), !has_bytes(path));
+    if is_missing && has_log {
+        bail!(
+            "there is no database {}, and {} is left of the former one: put that database back, or move this file away",
+            path.display(),
+            log.display()
+        );
+    }
+    let _lock = is_missing.then(|| ServingLock::of_database(path)).transpose()?;
     let mut options = OpenOptions::new();
     let opened = options.create(true).append(true).mode(0o600).open(path);
     opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))

@@ -42,9 +42,12 @@ impl Parts {
         if self.is_migrated.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let complete = self.store.pending_migrations().await.is_ok_and(|pending| !pending);
-        self.is_migrated.store(complete, Ordering::Relaxed);
-        if complete { Ok(()) } else { Err("the schema is not known to be complete; see `quipu migrate`") }
+        let pending = self.store.pending_migrations().await;
+        if pending.map_err(|_| "the schema cannot be read")? {
+            return Err("the schema is not complete; see `quipu migrate`");
+        }
+        self.is_migrated.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 
