@@ -1,8 +1,8 @@
 //! Copies of an embedded database.
 
 use std::{
-    fs::OpenOptions,
-    io,
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +16,9 @@ use crate::{
     connection::sqlite_address,
     sqlite::log_owner::{forget_run, refuse_foreign_log},
 };
+
+/// The bytes that are read at once.
+const PIECE: usize = 1 << 20;
 
 /// Copies the database with `VACUUM INTO`, which reads one state of it to the end and does not block writers.
 /// SQLite's own backup starts again after every write, so it would never end under load.
@@ -46,8 +49,7 @@ pub(super) fn restore(database: &Path, file: &Path) -> Result<(), BackupError> {
         )));
     }
     let unfinished = Unfinished::beside(database)?;
-    let copied = io_copy(file, &unfinished.0);
-    copied.map_err(|error| failed(file, &error))?;
+    copy(file, &unfinished.0)?;
     verify(&unfinished.0, file)?;
     unfinished.become_file(database).map_err(|error| match error {
         BackupError::FileExists(path) => exists(&path),
@@ -80,10 +82,19 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn io_copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = std::fs::File::open(from)?;
-    let mut target = OpenOptions::new().write(true).open(to)?;
-    io::copy(&mut source, &mut target).map(drop)
+/// Copies a file over one that is there; the error names the one that failed.
+fn copy(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let (of_source, of_target) =
+        (|error: io::Error| failed(from, &error), |error: io::Error| failed(to, &error));
+    let mut source = File::open(from).map_err(of_source)?;
+    let mut target = OpenOptions::new().write(true).open(to).map_err(of_target)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match source.read(&mut piece).map_err(of_source)? {
+            0 => return Ok(()),
+            read => target.write_all(&piece[..read]).map_err(of_target)?,
+        }
+    }
 }
 
 #[derive(QueryableByName)]
@@ -106,4 +117,22 @@ fn verify(copy: &Path, file: &Path) -> Result<(), BackupError> {
     }
     let migrated = sql_query("SELECT 1 FROM __diesel_schema_migrations LIMIT 1").execute(&mut conn);
     migrated.map(drop).map_err(|_| broken(&"it has no tables of Quipu's"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_by_the_file_on_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let backup = folder.path().join("backup");
+        std::fs::write(&backup, "a copy").expect("written");
+        let said = |from, to| copy(from, to).expect_err("refused").to_string();
+        assert!(said(&backup, Path::new("/dev/full")).starts_with("/dev/full: No space left"));
+        let nowhere = folder.path().join("nowhere");
+        for (from, to) in [(&backup, &nowhere), (&nowhere, &backup)] {
+            assert!(said(from, to).starts_with(&nowhere.display().to_string()));
+        }
+    }
 }
