@@ -235,6 +235,8 @@ mod tests {
             ("DATABASE_URL", "mysql://x"),
             // Each connection would have a database of its own.
             ("DATABASE_URL", "sqlite://:memory:"),
+            // It would be a part of the file's name.
+            ("DATABASE_URL", "sqlite://quipu.db?mode=ro"),
             ("REDIS_URL", "localhost:6379"),
             ("LOG__FORMAT", "xml"),
             ("LOG__LEVEL", "loud"),

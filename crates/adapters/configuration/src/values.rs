@@ -46,7 +46,12 @@ pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
     let known = ["sqlite://", "postgres://", "postgresql://"]
         .iter()
         .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty() && rest != ":memory:"));
-    if known { Ok(Secret::new(text)) } else { Err("sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE") }
+    let has_options = text.starts_with("sqlite://") && text.contains('?');
+    if known && !has_options {
+        Ok(Secret::new(text))
+    } else {
+        Err("sqlite://PATH, without a question mark and options, or postgres://USER:PASSWORD@HOST/DATABASE")
+    }
 }
 
 pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
