@@ -102,8 +102,11 @@ impl Settle {
 
     fn begin(&self, hands: &mut Hands, Waiting { work, until }: Waiting) {
         let until = until.unwrap_or_else(|| Instant::now() + PATIENCE);
-        let waited = self.clock.now().since(work.due);
-        metrics::histogram!(DUE_DELAY_SECONDS).record(waited.as_secs_f64());
+        // How long a submission waits that its provider holds up is not a worker's delay.
+        if work.attempts == 1 || work.action != DueAction::Submit.as_str() {
+            let waited = self.clock.now().since(work.due);
+            metrics::histogram!(DUE_DELAY_SECONDS).record(waited.as_secs_f64());
+        }
         let span = tracing::info_span!("settle", payment_id = work.subject);
         let key = key_of(&work);
         hands.begin(&key, attend(Arc::clone(&self.use_case), work, until).instrument(span));

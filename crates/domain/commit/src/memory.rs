@@ -46,6 +46,14 @@ struct Waiting {
     leased: bool,
 }
 
+impl Waiting {
+    /// Gives the work back until it is `due`.
+    const fn wait(&mut self, claim: &WorkInHand, due: Timestamp) {
+        (self.attempts, self.due_at, self.leased) = (claim.attempts, due, false);
+        self.turn += 1;
+    }
+}
+
 /// An entry of the ledger with its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
@@ -204,17 +212,14 @@ impl Contents {
             }
             WorkChange::PutOff { claim, due, action } => {
                 if let Some(waiting) = self.claimed(&claim) {
-                    waiting.attempts = claim.attempts;
                     waiting.work = Work { due, action, ..waiting.work.clone() };
-                    (waiting.due_at, waiting.due_since, waiting.leased) = (due, due, false);
-                    waiting.turn += 1;
+                    waiting.due_since = due;
+                    waiting.wait(&claim, due);
                 }
             }
             WorkChange::HoldUp { claim, due } => {
                 if let Some(waiting) = self.claimed(&claim) {
-                    waiting.attempts = claim.attempts;
-                    (waiting.due_at, waiting.leased) = (due, false);
-                    waiting.turn += 1;
+                    waiting.wait(&claim, due);
                 }
             }
             WorkChange::Done(claim) => {

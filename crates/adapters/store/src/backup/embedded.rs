@@ -90,9 +90,11 @@ fn copy(from: &Path, to: &Path) -> Result<(), BackupError> {
     let mut target = OpenOptions::new().write(true).open(to).map_err(of_target)?;
     let mut piece = vec![0; PIECE];
     loop {
-        match source.read(&mut piece).map_err(of_source)? {
-            0 => return Ok(()),
-            read => target.write_all(&piece[..read]).map_err(of_target)?,
+        match source.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(read) => target.write_all(&piece[..read]).map_err(of_target)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(of_source(error)),
         }
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn attempts_of(stored: Option<String>) -> Result<Vec<Attempt>, Fault>
 /// them are `delivered` or `failed` now.
 ///
 /// Two transactions do not block each other, since each writes the counters `delivered` and `failed` of all its endpoints, in
-/// the order of merchants and endpoints, before any counter `all`: a batch records outcomes before it makes deliveries.
+/// the same order, before any counter `all`: a batch records outcomes before it makes deliveries.
 pub(crate) const COUNTER: &str = "deliveries";
 
 /// A new delivery.

@@ -189,15 +189,20 @@ async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &st
 
 /// Takes the deliveries that were dropped, given by their status, off the counters of their endpoints.
 async fn uncount(conn: &mut Connection, mut dropped: Vec<(Whose, Vec<i32>)>) -> Result<(), Fault> {
-    dropped.sort_by(|(one, _), (other, _)| {
-        (one.tenant, one.endpoint.as_str()).cmp(&(other.tenant, other.endpoint.as_str()))
-    });
     let by = |count: usize| -i64::try_from(count).unwrap_or(0);
+    // As statements order outcomes, and then as the tallies of a batch are ordered.
+    let as_text = |whose: &Whose| (whose.tenant.merchant(), whose.tenant.environment().as_str());
+    dropped.sort_by(|(one, _), (other, _)| {
+        (as_text(one), one.endpoint.as_str()).cmp(&(as_text(other), other.endpoint.as_str()))
+    });
     for (whose, statuses) in &dropped {
         let delivered = statuses.iter().filter(|status| **status == 1).count();
         count(conn, whose, DeliveryStatus::Delivered, by(delivered)).await?;
         count(conn, whose, DeliveryStatus::Failed, by(statuses.len() - delivered)).await?;
     }
+    dropped.sort_by(|(one, _), (other, _)| {
+        (one.tenant, one.endpoint.as_str()).cmp(&(other.tenant, other.endpoint.as_str()))
+    });
     for (whose, statuses) in &dropped {
         count_all(conn, whose, by(statuses.len())).await?;
     }

@@ -110,7 +110,7 @@ impl SettlePayment {
         let (claim, due, action) = (claimed.clone(), due.at, due.action);
         changes.work.push(match action {
             // A withdrawal waits for its submission, however often there is no room for it.
-            DueAction::Submit => WorkChange::HoldUp { claim, due },
+            DueAction::Submit if claim.action == action.as_str() => WorkChange::HoldUp { claim, due },
             _ => WorkChange::PutOff { claim, due, action: action.as_str() },
         });
         changes
