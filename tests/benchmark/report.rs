@@ -234,7 +234,7 @@ impl Chapter {
     fn write(&self, text: &mut String) {
         let _ = write!(
             text,
-            "\n## {}\n\n| Operation | Callers | Requests/s | p50 ms | p99 ms | max ms | CPU s / 1000 | RSS MiB |\n\
+            "\n## {}\n\n| Operation | Callers | Requests/s | p50 ms | p99 ms | max ms | CPU s per 1000 requests | RSS MiB |\n\
              | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
             self.database
         );
@@ -270,7 +270,7 @@ impl Chapter {
         );
         let _ = writeln!(
             text,
-            "\nReady {:.0} ms after start; at most {:.0} MiB of memory under load. A first page with its exact total takes \
+            "\nReady {:.0} ms after start; at most {:.0} MiB of memory while payments are read and created. A first page with its exact total takes \
              {:.2} ms for the merchant with all payments and {:.2} ms for one with a hundred (medians, one caller).",
             self.ready_milliseconds,
             self.peak_mebibytes,
@@ -294,7 +294,8 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
          merchant with {payments} payments of {} customers, API key and rate limits checked. Payments are due an \
          hour after they are created, so that settlement runs only in the rows that measure it.\n\nAll callers of a list ask for the same page, and those who ask at \
          once share one read; what a page costs by itself is in the rows of one caller.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
-         the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's.\n",
+         the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's. In the row \"deliver a backlog\" the three \
+         times are how long the whole backlog took.\n",
         crate::workload::CUSTOMERS
     );
     for chapter in chapters {

@@ -41,7 +41,13 @@
   document.addEventListener('click', async (event) => {
     const button = event.target.closest('[data-copy]');
     if (!button) return;
-    await navigator.clipboard.writeText(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch {
+      // Some browsers inside of apps forbid it: then the value is selected, to be copied by hand.
+      getSelection().selectAllChildren(button.closest('dd').previousElementSibling);
+      return;
+    }
     const face = button.querySelector('.face');
     const word = face.dataset.word || face.textContent;
     face.dataset.word = word;
@@ -51,9 +57,12 @@
     setTimeout(() => { face.textContent = word; button.classList.remove('done'); find('say').textContent = ''; }, 2000);
   });
 
+  // No answer for so long is none.
+  const ask = (url, options) => fetch(url, { cache: 'no-store', signal: AbortSignal.timeout?.(15000), ...options });
+
   // The server writes the page and nobody else: on a change its parts are taken from there anew.
   const renew = async () => {
-    const answer = await fetch(main.dataset.page, { headers: { accept: 'text/html' }, cache: 'no-store' });
+    const answer = await ask(main.dataset.page, { headers: { accept: 'text/html' } });
     if (!answer.ok) throw new Error(answer.status);
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const source = fresh.getElementById('main');
@@ -74,9 +83,10 @@
   // Each round of following has a number; one that was overtaken by a later one ends.
   let stream, failures = 0, missed = 0, timer, round = 0, asked;
   const is_open = () => main.dataset.live === 'true';
+  const set_clock = (snapshot) => { said = Date.parse(snapshot.server_time); heard = performance.now(); };
   const take = async (snapshot) => {
-    said = Date.parse(snapshot.server_time);
-    heard = asked = performance.now();
+    set_clock(snapshot);
+    asked = performance.now();
     if (String(snapshot.revision) !== main.dataset.revision) await renew();
     if (!is_open()) stop();
   };
@@ -95,7 +105,7 @@
     const mine = ++round;
     asked = performance.now();
     try {
-      const answer = await fetch(main.dataset.details, { cache: 'no-store' });
+      const answer = await ask(main.dataset.details);
       if (!answer.ok) throw new Error(answer.status);
       await take(await answer.json());
       told();
@@ -106,21 +116,30 @@
       again();
       return;
     }
-    if (mine !== round || !is_open()) return;
+    // A page that nobody looks at leaves the browser's few connections to others.
+    if (mine !== round || !is_open() || document.hidden) return;
     const source = stream = new EventSource(main.dataset.events);
     source.onmessage = (event) => { failures = 0; told(); take(JSON.parse(event.data)).catch(again); };
     source.onerror = () => { source.close(); if (stream === source) again(); };
   };
   // A connection may fall silent without an error, while a device sleeps or behind a proxy. One that told nothing for a
   // minute is kept if there was nothing to tell.
+  let gap = Date.now() - performance.now();
   const watch = async () => {
-    if (!is_open() || document.hidden || performance.now() - asked < 60000) return;
+    if (!is_open()) return;
+    // While a device sleeps, the clock that counts here may stand still.
+    const slept = Date.now() - performance.now() - gap;
+    gap += slept;
+    if (Math.abs(slept) > 5000) return follow();
+    if (performance.now() - asked < 60000) return;
     const mine = round;
     asked = performance.now();
     let is_silent = true;
     try {
-      const answer = await fetch(main.dataset.details, { cache: 'no-store' });
-      is_silent = !answer.ok || String((await answer.json()).revision) !== main.dataset.revision;
+      const answer = await ask(main.dataset.details);
+      const snapshot = await answer.json();
+      if (answer.ok) set_clock(snapshot);
+      is_silent = !answer.ok || String(snapshot.revision) !== main.dataset.revision;
     } catch { /* The next round tells the reader if nothing comes through. */ }
     if (is_silent && mine === round) follow();
   };
@@ -129,7 +148,7 @@
   setInterval(tick, 1000);
   if (is_open()) {
     addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
-    document.addEventListener('visibilitychange', () => { if (!document.hidden && is_open()) follow(); });
+    document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); else if (is_open()) follow(); });
     setInterval(watch, 5000);
     follow();
   }

@@ -1,5 +1,5 @@
-//! The files that a page loads: its style, its script, its icon. The name of each has a hash of its content,
-//! so that a browser may keep it for ever and never shows an old one.
+//! The files that a page loads: its style, its script, its icon, a merchant's colours. The name of each has a hash of its
+//! content, so that a browser may keep it for ever and never shows an old one.
 
 use std::sync::LazyLock;
 
@@ -8,20 +8,56 @@ use quipu_signing::sha256_hex;
 
 use crate::accent::style_sheet;
 
-const STYLE: &str = include_str!("../assets/page.css");
-const SCRIPT: &str = include_str!("../assets/page.js");
-const GUIDE: &str = include_str!("../assets/guide.css");
 /// The icon of all pages, as SVG.
 pub const ICON: &str = include_str!("../assets/icon.svg");
 
-static STYLE_NAME: LazyLock<String> = LazyLock::new(|| named("page", STYLE, "css"));
-static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| named("page", SCRIPT, "js"));
-static GUIDE_NAME: LazyLock<String> = LazyLock::new(|| named("guide", GUIDE, "css"));
-static ICON_NAME: LazyLock<String> = LazyLock::new(|| named("icon", ICON, "svg"));
+const CSS: &str = "text/css; charset=utf-8";
 
-fn named(stem: &str, content: &str, ending: &str) -> String {
-    let hash = sha256_hex(content.as_bytes());
-    format!("{stem}-{}.{ending}", &hash[..12])
+static STYLE: LazyLock<File> =
+    LazyLock::new(|| File::new("page", ".css", CSS, include_str!("../assets/page.css")));
+static SCRIPT: LazyLock<File> = LazyLock::new(|| {
+    File::new("page", ".js", "text/javascript; charset=utf-8", include_str!("../assets/page.js"))
+});
+static GUIDE: LazyLock<File> =
+    LazyLock::new(|| File::new("guide", ".css", CSS, include_str!("../assets/guide.css")));
+static ICON_FILE: LazyLock<File> = LazyLock::new(|| File::new("icon", ".svg", "image/svg+xml", ICON));
+
+/// A file that all pages share.
+struct File {
+    stem: &'static str,
+    ending: &'static str,
+    content_type: &'static str,
+    content: &'static str,
+    name: String,
+}
+
+impl File {
+    fn new(
+        stem: &'static str,
+        ending: &'static str,
+        content_type: &'static str,
+        content: &'static str,
+    ) -> Self {
+        let name = format!("{stem}-{}{ending}", hash(content));
+        Self { stem, ending, content_type, content, name }
+    }
+
+    /// Whether a release has, or had, this file under this name.
+    fn answers_to(&self, name: &str) -> bool {
+        let hash = name.strip_prefix(self.stem).and_then(|rest| rest.strip_prefix('-'));
+        hash.and_then(|rest| rest.strip_suffix(self.ending)).is_some_and(is_hash)
+    }
+}
+
+/// The digits of a hash in a name.
+const DIGITS: usize = 12;
+
+fn hash(content: &str) -> String {
+    sha256_hex(content.as_bytes())[..DIGITS].to_owned()
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// A file and its media type.
@@ -31,48 +67,43 @@ pub struct Asset {
     pub content_type: &'static str,
     /// The content of the file.
     pub body: String,
+    /// Whether the name asked for is that of this content. Otherwise nobody may keep it.
+    pub is_lasting: bool,
 }
 
 /// The file with this name below `/assets`, if there is one. A merchant's colours are a file too, since a
-/// page may not have inline styles.
+/// page may not have inline styles. While nodes are replaced by a new release, a page may come from one node and its files
+/// from another: a name with the hash of another release leads to the file of this one.
 pub fn asset(name: &str) -> Option<Asset> {
-    let asset = |content_type, body: &str| Some(Asset { content_type, body: body.to_owned() });
-    if name == *STYLE_NAME {
-        return asset("text/css; charset=utf-8", STYLE);
+    let shared = [&STYLE, &SCRIPT, &GUIDE, &ICON_FILE];
+    if let Some(file) = shared.into_iter().find(|file| file.answers_to(name)) {
+        let (content_type, body) = (file.content_type, file.content.to_owned());
+        return Some(Asset { content_type, body, is_lasting: name == file.name });
     }
-    if name == *SCRIPT_NAME {
-        return asset("text/javascript; charset=utf-8", SCRIPT);
-    }
-    if name == *GUIDE_NAME {
-        return asset("text/css; charset=utf-8", GUIDE);
-    }
-    if name == *ICON_NAME {
-        return asset("image/svg+xml", ICON);
-    }
-    let digits = name.strip_prefix("accent-")?.strip_suffix(".css")?;
-    let sheet = style_sheet(Accent::of_hex(digits)?);
-    asset("text/css; charset=utf-8", &sheet)
+    let (digits, version) = name.strip_prefix("accent-")?.strip_suffix(".css")?.split_once('-')?;
+    let body = style_sheet(Accent::of_hex(digits)?);
+    is_hash(version).then(|| Asset { content_type: CSS, is_lasting: version == hash(&body), body })
 }
 
 /// The paths of the files, for a public address whose path is `root`.
 pub(crate) fn style(root: &str) -> String {
-    format!("{root}/assets/{}", *STYLE_NAME)
+    format!("{root}/assets/{}", STYLE.name)
 }
 
 pub(crate) fn script(root: &str) -> String {
-    format!("{root}/assets/{}", *SCRIPT_NAME)
+    format!("{root}/assets/{}", SCRIPT.name)
 }
 
 pub(crate) fn guide_style(root: &str) -> String {
-    format!("{root}/assets/{}", *GUIDE_NAME)
+    format!("{root}/assets/{}", GUIDE.name)
 }
 
 pub(crate) fn icon(root: &str) -> String {
-    format!("{root}/assets/{}", *ICON_NAME)
+    format!("{root}/assets/{}", ICON_FILE.name)
 }
 
 pub(crate) fn colours(root: &str, accent: Accent) -> String {
-    format!("{root}/assets/accent-{}.css", accent.hex())
+    format!("{root}/assets/accent-{}-{}.css", accent.hex(), hash(&style_sheet(accent)))
 }
 
 /// What a page may do (Content Security Policy, level 3): load our own style, script, icon and logo, ask us,
@@ -91,9 +122,25 @@ mod tests {
     fn every_path_a_page_names_leads_to_a_file_and_no_other_does() {
         for path in [style(""), guide_style(""), script(""), icon(""), colours("", OWN_ACCENT)] {
             let name = path.strip_prefix("/assets/").expect("a path below /assets");
-            assert!(asset(name).is_some(), "{name}");
+            let found = asset(name).expect(name);
+            assert!(found.is_lasting, "{name}");
+            // The same file as another release names it.
+            let (stem, rest) = name.rsplit_once('-').expect("a hash");
+            let other = format!("{stem}-{}{}", "0".repeat(DIGITS), &rest[DIGITS..]);
+            assert_eq!(asset(&other), Some(Asset { is_lasting: false, ..found }), "{other}");
         }
-        for name in ["", "page.css", "accent-.css", "accent-zzzzzz.css", "accent-0f5c63", "../Cargo.toml"] {
+        for name in [
+            "",
+            "page.css",
+            "page-.css",
+            "page-00000000000g.css",
+            "page-000000000000.svg",
+            "accent-.css",
+            "accent-0f5c63.css",
+            "accent-zzzzzz-000000000000.css",
+            "accent-0f5c63",
+            "../Cargo.toml",
+        ] {
             assert_eq!(asset(name), None, "{name}");
         }
     }

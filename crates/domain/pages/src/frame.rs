@@ -44,13 +44,7 @@ impl Frame {
             title: words.say_with("title-of", &[("what", what), ("merchant", &brand.name)]),
             merchant: brand.name.clone(),
             logo: brand.logo_path().map(|path| format!("{root}{path}")),
-            letter: brand
-                .name
-                .chars()
-                .find(|letter| letter.is_alphanumeric())
-                .unwrap_or('•')
-                .to_uppercase()
-                .collect(),
+            letter: initial(&brand.name),
             test: None,
             style: assets::style(root),
             colours: assets::colours(root, brand.accent),
@@ -63,5 +57,14 @@ impl Frame {
     pub(crate) fn of_test(mut self, is_test: bool) -> Self {
         self.test = is_test.then(|| self.words.say("test-mark"));
         self
+    }
+}
+
+/// The letter that stands for a merchant without a logo. Georgian has capitals that no name begins with, and that older
+/// devices cannot show.
+fn initial(name: &str) -> String {
+    match name.chars().find(|letter| letter.is_alphanumeric()).unwrap_or('•') {
+        georgian @ '\u{10D0}'..='\u{10FF}' => georgian.to_string(),
+        letter => letter.to_uppercase().collect(),
     }
 }

@@ -28,7 +28,7 @@ const MEANINGS: [(&str, &str, &str, &str); 22] = [
         "w3jv9qx2b7lk0tzr5mn8cypfhue",
     ),
     ("name", "/guides/", "The guide's name, as the front page links it.", "api"),
-    ("name", "/assets/", "The file's name, as pages link it.", "accent-0f5c63.css"),
+    ("name", "/assets/", "The file's name, as pages link it.", "accent-0f5c63-3a7bd3e2360a.css"),
     ("name", "/logos/", "The logo's name, as pages link it.", "2c26b46b68ffc68ff99b453c1d304134.png"),
     ("file", "", "The file's name, as the reference links it.", "start.js"),
     ("environment", "", "As in the URL that was handed out.", "test"),

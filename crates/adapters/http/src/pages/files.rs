@@ -17,14 +17,15 @@ use crate::{
 /// `GET /assets/{name}`
 pub(crate) async fn file(call: Call) -> Outcome {
     let asset = asset(call.segment("name")).ok_or_else(no_file)?;
-    Ok(kept_for_ever(asset.content_type, asset.body.into_bytes()))
+    let keep = if asset.is_lasting { FOR_EVER } else { NOT_AT_ALL };
+    Ok(kept(keep, asset.content_type, asset.body.into_bytes()))
 }
 
 /// `GET /logos/{name}`
 pub(crate) async fn logo(call: Call) -> Outcome {
     let hash = call.segment("name").strip_suffix(".png").ok_or_else(no_file)?;
     let picture = call.state.services.pages.store.logo(hash).await?.ok_or_else(no_file)?;
-    Ok(kept_for_ever("image/png", picture))
+    Ok(kept(FOR_EVER, "image/png", picture))
 }
 
 /// `GET /`
@@ -51,14 +52,15 @@ pub(crate) async fn guide(call: Call) -> Outcome {
     Ok(reply::page(StatusCode::OK, policy(), page.clone()))
 }
 
-/// A file whose name contains a hash of its contents, so that it never changes.
-fn kept_for_ever(content_type: &'static str, body: Vec<u8>) -> HttpResponse {
+/// For a file whose name contains a hash of its content, so that it never changes.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const NOT_AT_ALL: &str = "no-store";
+
+/// A file that browsers and proxies may keep so long.
+fn kept(keep: &'static str, content_type: &'static str, body: Vec<u8>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
-        .insert_header((
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("public, max-age=31536000, immutable"),
-        ))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static(keep)))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .insert_header((header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'")))
         .body(body)
