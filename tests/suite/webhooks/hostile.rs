@@ -44,7 +44,12 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     let inside = format!("Location: {}\r\n", receiver.url("/inside"));
     let hostile = [
-        ("/body", endless("\r\n", "x".repeat(65_536), Duration::ZERO), json!(200), json!(TOO_MUCH)),
+        (
+            "/body",
+            Behaviour::Endless("HTTP/1.1 500 No\r\n\r\n".to_owned(), "x".repeat(65_536), Duration::ZERO),
+            json!(500),
+            json!(TOO_MUCH),
+        ),
         (
             "/head",
             endless("", "X-Again: and again\r\n".repeat(1_000), Duration::ZERO),
@@ -69,6 +74,9 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
     for path in ["/drips", "/well"] {
         endpoint(&merchant.api, &receiver.url(path), &["payment.created"]).await;
     }
+    // It accepts what it gets, and the rest of what it says is not read.
+    receiver.behave("/long", endless("\r\n", "x".repeat(65_536), Duration::ZERO));
+    let talkative = endpoint(&merchant.api, &receiver.url("/long"), &["payment.created"]).await;
     let before = gateway.memory();
     gateway.forget_peak();
     for _ in 0..PAYMENTS {
@@ -96,6 +104,11 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
             assert!(!attempt["next_attempt_at"].is_null(), "{event}");
         }
     }
+    let delivered = path_of(&talkative, "/events?status=delivered");
+    eventually("the long answers to count", async || {
+        (merchant.api.get(&delivered).await.ok()["total"] == PAYMENTS).then_some(())
+    })
+    .await;
     assert_eq!(receiver.count("/inside"), 0, "no redirect is followed");
     let grown = gateway.peak().saturating_sub(before);
     assert!(grown < MOST_KIB, "memory grew by {grown} KiB");
@@ -108,12 +121,13 @@ async fn test_events_to_silent_receivers_are_few_at_once(database: Database) {
     let receiver = Receiver::start().await;
     receiver.behave("/silent", Behaviour::Hang);
     let silent = endpoint(&merchant.api, &receiver.url("/silent"), &["payment.created"]).await;
+    let own = endpoint(&merchant.api, &receiver.url("/well"), &["payment.created"]).await;
     let well = endpoint(&other.api, &receiver.url("/well"), &["payment.created"]).await;
     let body = json!({ "event_type": "payment.created" });
     let path = path_of(&silent, "/test");
     let asked = select_all((0..7).map(|_| merchant.api.post(&path, &body).boxed()));
     let impatience = async {
-        receiver.wait_for("/silent", 2).await;
+        receiver.wait_for("/silent", 1).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
     };
     // Nobody waits for the answers any longer, and the attempts go on all the same.
@@ -121,7 +135,9 @@ async fn test_events_to_silent_receivers_are_few_at_once(database: Database) {
         (answer, ..) = asked => panic!("silence, not {answer}"),
         () = impatience => {}
     }
-    assert_eq!(receiver.count("/silent"), 2, "the others have left the queue");
-    let told = other.api.post(&path_of(&well, "/test"), &body).await.data();
-    assert_eq!(told["delivered"], true, "they keep nobody else waiting: {told}");
+    assert_eq!(receiver.count("/silent"), 1, "the others have left the queue");
+    for (api, endpoint) in [(&merchant.api, &own), (&other.api, &well)] {
+        let told = api.post(&path_of(endpoint, "/test"), &body).await.data();
+        assert_eq!(told["delivered"], true, "it keeps no other waiting: {told}");
+    }
 }

@@ -3,6 +3,8 @@
 //! It stores values as they are, does no I/O and never waits, so that use cases can be tested and whole histories simulated
 //! with a clock and randomness that come in as values. It forgets everything when it is dropped.
 
+mod waiting;
+
 use std::{
     any::Any,
     collections::BTreeMap,
@@ -14,6 +16,7 @@ use async_trait::async_trait;
 use quipu_kernel::{Currency, PaymentId, StoreError, Tenant, Timestamp, locked};
 use quipu_ledger::{Balance, Entry, Reason, Transaction};
 
+use self::waiting::Waiting;
 use crate::{
     answer::{Answer, AnswerKey, IdempotencyRecord},
     changes::{Changes, Committed},
@@ -32,26 +35,6 @@ pub struct Kept {
     pub record: IdempotencyRecord,
     /// The answer; `None` while it is awaited.
     pub answer: Option<Answer>,
-}
-
-/// A row of the work queue.
-#[derive(Debug, Clone)]
-struct Waiting {
-    work: Work,
-    due_at: Timestamp,
-    /// When it was due before it was claimed.
-    due_since: Timestamp,
-    attempts: i32,
-    turn: i64,
-    leased: bool,
-}
-
-impl Waiting {
-    /// Gives the work back until it is `due`.
-    const fn wait(&mut self, claim: &WorkInHand, due: Timestamp) {
-        (self.attempts, self.due_at, self.leased) = (claim.attempts, due, false);
-        self.turn += 1;
-    }
 }
 
 /// An entry of the ledger with its transaction.
@@ -214,12 +197,12 @@ impl Contents {
                 if let Some(waiting) = self.claimed(&claim) {
                     waiting.work = Work { due, action, ..waiting.work.clone() };
                     waiting.due_since = due;
-                    waiting.wait(&claim, due);
+                    waiting.give_back(&claim, due);
                 }
             }
             WorkChange::HoldUp { claim, due } => {
                 if let Some(waiting) = self.claimed(&claim) {
-                    waiting.wait(&claim, due);
+                    waiting.give_back(&claim, due);
                 }
             }
             WorkChange::Done(claim) => {
@@ -255,16 +238,7 @@ impl Contents {
         let due = self.work.iter().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
         let mut due: Vec<_> = due.collect();
         due.sort_by_key(|(_, waiting)| waiting.due_at);
-        let shown = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &Waiting)| WorkInHand {
-            queue: *queue,
-            tenant: *tenant,
-            subject: subject.clone(),
-            action: waiting.work.action.to_owned(),
-            due: waiting.due_since,
-            attempts: waiting.attempts + 1,
-            turn: waiting.turn,
-        };
-        due.into_iter().take(limit).map(shown).collect()
+        due.into_iter().take(limit).map(|(key, waiting)| waiting.shown(key)).collect()
     }
 
     /// Claims work that [`Contents::due`] showed, as far as nobody has written or claimed it since.
@@ -369,9 +343,7 @@ impl WorkQueue for Memory {
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         let contents = self.contents();
         let mut states: BTreeMap<(Queue, &str), QueueState> = BTreeMap::new();
-        let is_waiting =
-            |waiting: &Waiting| waiting.due_at <= now || !waiting.leased && waiting.due_since <= now;
-        for (key, waiting) in contents.work.iter().filter(|(_, waiting)| is_waiting(waiting)) {
+        for (key, waiting) in contents.work.iter().filter(|(_, waiting)| waiting.is_overdue(now)) {
             let action = waiting.work.action;
             let state = states.entry((key.0, action)).or_insert_with(|| QueueState {
                 queue: key.0,
