@@ -91,7 +91,9 @@ async fn the_shell_can_do_what_onboarding_needs(database: Database) {
 
     let switched = printed(&gateway, &["merchant", "switch", &id, "--to", "v2"]);
     assert_eq!(switched["credentials"].as_array().map(Vec::len), Some(2));
-    let issued = printed(&gateway, &["credential", "create", &id, "--environment", "test"]);
+    let limited = ["credential", "create", &id, "--environment", "test", "--standard-per-minute", "7"];
+    let issued = printed(&gateway, &limited);
+    assert_eq!(issued["rate_limits"]["standard_per_minute"], 7);
     let secret = issued["secret"].as_str().expect("the secret, once");
     gateway.anonymous().with_hmac(&id, secret).get("/api/v2/balance").await.ok();
     let credential_id = issued["credential_id"].as_str().expect("a text");

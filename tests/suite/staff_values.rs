@@ -50,6 +50,9 @@ async fn onboarding_is_refused_in_the_same_words_over_http_and_in_the_shell() {
         let command = [&["key", "create", &id, "--environment", "test"][..], &options].concat();
         refuse(&gateway, "POST", &merchant.operator_path("/api-keys"), &body, &command).await;
     }
+    let body = json!({ "environment": "test", "rate_limits": { "create_per_10s": 0 } });
+    let command = ["credential", "create", &id, "--environment", "test", "--create-per-10s", "0"];
+    refuse(&gateway, "POST", &merchant.operator_path("/hmac-credentials"), &body, &command).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@
 
 use quipu_tests::{
     Answer, Database, Setup, draft, eventually, on_both_databases,
-    signature::{fresh_nonce, unix_seconds},
+    signature::{Signer, fresh_nonce, unix_seconds},
 };
 use reqwest::Method;
 use serde_json::json;
@@ -18,6 +18,7 @@ on_both_databases!(
     creations_are_limited_in_ten_seconds_and_in_a_minute,
     everything_else_has_a_budget_of_its_own,
     a_key_may_have_limits_of_its_own,
+    a_credential_may_have_limits_of_its_own,
     a_token_counts_for_its_key,
     credentials_of_version_2_are_limited_each,
     requests_at_once_never_exceed_the_limit,
@@ -116,6 +117,28 @@ async fn a_key_may_have_limits_of_its_own(database: Database) {
     assert_eq!(announced(&wide.create(&draft::deposit_mxn(5)).await), (1, 0));
     refused(&wide.create(&draft::deposit_mxn(5)).await, 1, 60);
     assert_eq!(announced(&merchant.api.get(BALANCE).await), (50, 49));
+}
+
+async fn a_credential_may_have_limits_of_its_own(database: Database) {
+    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "50").start().await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let wishes = json!({ "create_per_minute": 1, "standard_per_minute": 2 });
+    let issued = merchant.issue_as(&json!({ "environment": "test", "rate_limits": wishes })).await;
+    assert_eq!(issued["rate_limits"], wishes);
+    let narrow = Signer { merchant_id: merchant.id.to_string(), secret: text(&issued, "secret") };
+    let balance = async |signer: &Signer| signer.get("/api/v2/balance").send(&caller).await;
+    for remaining in [1, 0] {
+        assert_eq!(announced(&balance(&narrow).await), (2, remaining));
+    }
+    refused(&balance(&narrow).await, 2, 60);
+    let create = async || narrow.post("/api/v2/payments", &draft::deposit_mxn(5)).send(&caller).await;
+    assert_eq!(announced(&create().await), (1, 0));
+    refused(&create().await, 1, 60);
+    assert_eq!(announced(&balance(&merchant.signer).await), (50, 49));
+
+    let recorded = gateway.operator().get("/operator/v1/audit-log").await.data();
+    assert_eq!(recorded[0]["action"], "hmac_credential.issue", "{recorded}");
+    assert_eq!(recorded[0]["after"], json!({ "environment": "test", "rate_limits": wishes }));
 }
 
 async fn a_token_counts_for_its_key(database: Database) {

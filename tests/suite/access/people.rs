@@ -26,10 +26,14 @@ impl SigningMerchant {
 
     /// Another credential: its id, and who signs with it.
     pub(super) async fn issue(&self, environment: &str) -> (String, Signer) {
-        let body = json!({ "environment": environment });
-        let made = self.operator.post(&self.path("/hmac-credentials"), &body).await.data();
+        let made = self.issue_as(&json!({ "environment": environment })).await;
         let secret = made["secret"].as_str().expect("the secret is shown once").to_owned();
         (text(&made, "credential_id"), Signer { merchant_id: self.id.to_string(), secret })
+    }
+
+    /// Issues a credential as `body` describes it; returns the operator's whole answer.
+    pub(super) async fn issue_as(&self, body: &Value) -> Value {
+        self.operator.post(&self.path("/hmac-credentials"), body).await.data()
     }
 
     pub(super) async fn fund(&self, currency: &str, amount: i64) {

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 use quipu_configuration::Settings;
-use quipu_kernel::{Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, CallerBook as _, HmacCredential};
+use quipu_kernel::{Environment, MerchantId};
+use quipu_merchants::{Actor, CallerBook as _, HmacCredential, NewCredential};
 use serde_json::{Value, json};
 
-use super::{answer, session, values};
+use super::{answer, key::KeyLimits, session, values};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -22,6 +22,8 @@ pub(super) enum Command {
         /// test or live
         #[arg(long)]
         environment: Environment,
+        #[command(flatten)]
+        limits: KeyLimits,
     },
     /// List the credentials of a merchant, revoked ones included
     List {
@@ -42,10 +44,11 @@ pub(super) enum Command {
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
-            Self::Create { merchant, environment } => {
+            Self::Create { merchant, environment, limits } => {
+                let body = json!({ "environment": environment, "rate_limits": limits });
+                let new = NewCredential::parse(merchant, &body).map_err(session::explained)?;
                 session::existing(foundation, merchant).await?;
-                let tenant = Tenant::new(merchant, environment);
-                let issued = foundation.onboarding().issue_credential(tenant, Actor::shell()).await;
+                let issued = foundation.onboarding().issue_credential(new, Actor::shell()).await;
                 let issued = answer::explained(issued, || may_be_made(merchant))?;
                 let mut answer = shown(&issued.record);
                 answer["secret"] = json!(issued.secret.expose());
@@ -80,6 +83,7 @@ fn shown(credential: &HmacCredential) -> Value {
     json!({
         "credential_id": credential.credential_id,
         "environment": credential.tenant.environment(),
+        "rate_limits": credential.rate_limits,
         "revoked_at": credential.revoked_at,
         "created_at": credential.created_at,
     })

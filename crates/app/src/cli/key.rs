@@ -51,7 +51,7 @@ pub(super) enum Command {
     },
 }
 
-/// Limits of a key that differ from the configured ones, as a body names them.
+/// Limits of a key or credential that differ from the configured ones, as a body names them.
 #[derive(Debug, Args, Serialize)]
 pub(super) struct KeyLimits {
     /// Payment creations in any minute, if not as configured

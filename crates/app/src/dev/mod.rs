@@ -8,8 +8,8 @@ mod page;
 use anyhow::{Context, Result, anyhow};
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, CallerBook as _, HmacCredential, KeyEnvelope, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, RateLimits, ReturnUrls, Role, Scopes,
+    Actor, ApiVersion, CallerBook as _, HmacCredential, KeyEnvelope, MerchantStatus, NewApiKey,
+    NewCredential, NewMerchant, NewOperator, RateLimits, ReturnUrls, Role, Scopes,
 };
 use quipu_payments::{Adjustment, StaffAction};
 use quipu_signing::{ApiKey, OperatorToken};
@@ -126,7 +126,7 @@ async fn make(foundation: &Foundation) -> Result<Credentials> {
     };
     let key = onboarding.issue_api_key(new, actor()).await?;
     let v2 = merchant(foundation, "Demo merchant (v2)", ApiVersion::V2).await?;
-    let credential = onboarding.issue_credential(v2, actor()).await?;
+    let credential = onboarding.issue_credential(NewCredential::usual(v2), actor()).await?;
     let admin = NewOperator { name: "Demo operator".to_owned(), role: Role::Admin, expires_at: None };
     let operator = onboarding.create_operator(admin, actor()).await?;
     Ok(Credentials {

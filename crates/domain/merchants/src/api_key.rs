@@ -9,7 +9,7 @@ use crate::{
     scope::{Scope, Scopes},
 };
 
-/// Limits of one key that differ from the configured ones; absent members follow the configuration.
+/// Limits of one key or credential that differ from the configured ones; absent members follow the configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateLimits {
     /// Payment creations in any minute.
@@ -24,7 +24,8 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
+    /// Reads the member `rate_limits` of what staff wrote; without it there are none.
+    pub(crate) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
         let Some(members) = fields.object("rate_limits", problems) else { return Self::default() };
         members.refuse_unknown(&["create_per_minute", "create_per_10s", "standard_per_minute"], problems);
         let mut limit = |name: &str| {

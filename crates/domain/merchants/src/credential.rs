@@ -1,6 +1,7 @@
 //! v2 credentials as they are stored.
 
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
+use serde_json::Value;
 
 use crate::api_key::RateLimits;
 
@@ -29,5 +30,32 @@ impl HmacCredential {
     /// The context to which the sealed secret is bound, so that a row copied elsewhere opens nothing.
     pub fn seal_context(credential_id: &str) -> String {
         format!("hmac-credential/{credential_id}")
+    }
+}
+
+/// A v2 credential to be issued.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCredential {
+    /// The merchant that will own it, and the environment that it selects.
+    pub tenant: Tenant,
+    /// Its own limits, where they differ from the configured ones.
+    pub rate_limits: RateLimits,
+}
+
+impl NewCredential {
+    /// A credential with the configured limits.
+    pub fn usual(tenant: Tenant) -> Self {
+        Self { tenant, rate_limits: RateLimits::default() }
+    }
+
+    /// Reads what staff wrote; the problems are those of each member that is wrong.
+    pub fn parse(merchant: MerchantId, body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let environment = fields.required_parsed::<Environment>("environment", &mut problems);
+        let rate_limits = RateLimits::read(&fields, &mut problems);
+        problems.admit(
+            environment.map(|environment| Self { tenant: Tenant::new(merchant, environment), rate_limits }),
+        )
     }
 }

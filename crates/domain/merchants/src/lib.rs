@@ -24,7 +24,7 @@ pub use api_key::{ApiKeyRecord, KeyEnvelope, NewApiKey, RateLimits};
 pub use audit::{Actor, AuditRecord};
 pub use bank_identifiers::{judge_iban, judge_swift};
 pub use beneficiary::{Beneficiary, BeneficiaryKind, NewBeneficiary};
-pub use credential::HmacCredential;
+pub use credential::{HmacCredential, NewCredential};
 pub use error::DirectoryError;
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter};

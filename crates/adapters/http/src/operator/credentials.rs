@@ -1,9 +1,9 @@
 //! v2 credentials.
 
-use quipu_kernel::{Fields, Problems};
+use quipu_merchants::NewCredential;
 use serde_json::json;
 
-use super::{existing_merchant, merchant_of, of_part, tenant_of};
+use super::{existing_merchant, merchant_of, of_part};
 use crate::{
     answer::{ErrorCode, envelope},
     caller::AuthenticatedOperator,
@@ -13,15 +13,13 @@ use crate::{
 /// `POST /operator/v1/merchants/{id}/hmac-credentials`
 pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
-    let body = call.json().await?;
-    let mut problems = Problems::new();
-    let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
-    let tenant = problems.admit(tenant)?;
-    let issued = call.state.services.onboarding.issue_credential(tenant, staff.actor()).await?;
+    let new = NewCredential::parse(merchant, &call.json().await?)?;
+    let issued = call.state.services.onboarding.issue_credential(new, staff.actor()).await?;
     envelope::one(json!({
         "credential_id": issued.record.credential_id,
         "merchant_id": merchant,
-        "environment": tenant.environment(),
+        "environment": new.tenant.environment(),
+        "rate_limits": issued.record.rate_limits,
         "secret": issued.secret.expose(),
         "created_at": issued.record.created_at,
     }))

@@ -83,7 +83,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("DELETE", "/operator/v1/merchants/{id}/api-keys/{key_id}", Access::Staff(Role::Admin, run!(operator::api_keys::revoke, call, staff)))
         .doc(op("revokeApiKey", "Revoke an API key, and its tokens").shows(Data("Revoked")).refuses(&[ErrorCode::ApiKeyNotFound, ErrorCode::MerchantNotFound])),
     row("POST", "/operator/v1/merchants/{id}/hmac-credentials", Access::Staff(Role::Admin, run!(operator::credentials::issue, call, staff)))
-        .doc(op("issueCredential", "Issue an HMAC credential, shown once").takes("InEnvironment").shows(Data("HmacCredential")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+        .doc(op("issueCredential", "Issue an HMAC credential, shown once").takes("HmacCredentialCreate").shows(Data("HmacCredential")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("DELETE", "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Access::Staff(Role::Admin, run!(operator::credentials::revoke, call, staff)))
         .doc(op("revokeCredential", "Revoke an HMAC credential, and its tokens").shows(Data("Revoked")).refuses(&[ErrorCode::CredentialNotFound, ErrorCode::MerchantNotFound])),
     row("GET", "/operator/v1/merchants/{id}/routes", Access::Staff(Role::Admin, run!(operator::routes::get, call, staff)))

@@ -20,9 +20,9 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls, Role, Scope,
-    Scopes, Window,
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewCredential,
+    NewMerchant, NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls,
+    Role, Scope, Scopes, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, CreationPorts, DecidePayment, FillRecipient, PageLinks,
@@ -333,8 +333,8 @@ impl World {
     }
 
     pub(crate) async fn credential(&self, merchant: MerchantId) -> (String, Secret) {
-        let tenant = Tenant::new(merchant, Environment::Test);
-        let issued = self.onboarding.issue_credential(tenant, Actor::shell()).await.expect("a credential");
+        let new = NewCredential::usual(Tenant::new(merchant, Environment::Test));
+        let issued = self.onboarding.issue_credential(new, Actor::shell()).await.expect("a credential");
         (issued.record.credential_id, issued.secret)
     }
 

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Issued, Onboarding, again_while_stale, shown};
 use crate::{
-    api_key::{ApiKeyRecord, NewApiKey, RateLimits},
+    api_key::{ApiKeyRecord, NewApiKey},
     audit::Actor,
-    credential::HmacCredential,
+    credential::{HmacCredential, NewCredential},
     error::DirectoryError,
     merchant::{ApiVersion, Merchant, MerchantChange},
 };
@@ -75,16 +75,19 @@ impl Onboarding {
     /// Issues a v2 credential, the second beside an active one at most.
     pub async fn issue_credential(
         &self,
-        tenant: Tenant,
+        new: NewCredential,
         actor: Actor,
     ) -> Result<Issued<HmacCredential>, DirectoryError> {
-        self.existing(tenant.merchant()).await?;
+        let merchant = new.tenant.merchant();
+        self.existing(merchant).await?;
         let at = self.clock.now();
-        let issued = self.new_credential(tenant, at);
-        let audit = self.audit(at, actor, "hmac_credential.issue", Some(tenant.merchant()));
+        let issued = self.new_credential(new, at);
+        let after =
+            json!({ "environment": new.tenant.environment(), "rate_limits": issued.record.rate_limits });
+        let audit = self.audit(at, actor, "hmac_credential.issue", Some(merchant));
         let audit = audit
             .about(format!("hmac_credential/{}", issued.record.credential_id))
-            .changing(Value::Null, json!({ "environment": tenant.environment() }));
+            .changing(Value::Null, after);
         self.directory.add_credential(issued.record.clone(), audit).await?;
         Ok(issued)
     }
@@ -138,19 +141,22 @@ impl Onboarding {
             ApiVersion::V1 => Vec::new(),
             ApiVersion::V2 => {
                 let tenants = Environment::ALL.map(|environment| Tenant::new(id, environment));
-                tenants.into_iter().map(|tenant| self.new_credential(tenant, at)).collect()
+                tenants
+                    .into_iter()
+                    .map(|tenant| self.new_credential(NewCredential::usual(tenant), at))
+                    .collect()
             }
         }
     }
 
-    fn new_credential(&self, tenant: Tenant, at: Timestamp) -> Issued<HmacCredential> {
+    fn new_credential(&self, new: NewCredential, at: Timestamp) -> Issued<HmacCredential> {
         let credential_id = self.uuid();
         let secret = generate_hmac_secret(self.entropy.as_ref());
         let record = HmacCredential {
             sealed_secret: self.sealed(&HmacCredential::seal_context(&credential_id), &secret),
             credential_id,
-            tenant,
-            rate_limits: RateLimits::default(),
+            tenant: new.tenant,
+            rate_limits: new.rate_limits,
             revoked_at: None,
             created_at: at,
         };
