@@ -1,7 +1,7 @@
 //! The way of one request through the access rule of its route. The checks come in this order: credentials, version, rate
 //! limit, suspension, scope, and only then the request itself. So every call of a key or credential is
-//! counted, whatever the answer is. Only a signed creation under pressure is refused before its signature is
-//! verified, and counted for nobody.
+//! counted, whatever the answer is, and a copy of a signed call for the client's address as well. Only a
+//! signed creation under pressure is refused before its signature is verified, and counted for nobody.
 
 use std::{rc::Rc, sync::Arc, time::Instant};
 
@@ -91,7 +91,7 @@ impl Entrance {
                 if outcome.as_ref().is_err_and(ApiError::wrote_nothing) {
                     nonce.release();
                 } else {
-                    nonce.burn().await?;
+                    self.charged(nonce.burn().await).await?;
                 }
                 outcome
             }
@@ -99,7 +99,8 @@ impl Entrance {
                 let (caller, nonce) = self.by_signature(needs, true).await?;
                 let call = self.call(of_merchant(&caller), LetIn::Anybody)?;
                 // The creation's own commit uses it up, and must not find it used.
-                run(call, Signed { caller, nonce: nonce.release() }).await
+                let outcome = run(call, Signed { caller, nonce: nonce.release() }).await;
+                self.charged(outcome).await
             }
             Access::Staff(role, run) => {
                 let staff = self.by_operator_token(role).await?;
@@ -167,7 +168,7 @@ impl Entrance {
         match self.admit(Ok(caller), needs).await {
             Ok(caller) => Ok((caller, nonce)),
             Err(error) => {
-                nonce.burn().await?;
+                self.charged(nonce.burn().await).await?;
                 Err(error)
             }
         }

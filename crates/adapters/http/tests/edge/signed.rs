@@ -9,7 +9,7 @@ use std::{
 
 use actix_web::test::TestRequest;
 use quipu_kernel::{Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, ApiVersion};
+use quipu_merchants::{Actor, ApiVersion, MerchantStatus};
 use quipu_signing::sign_request;
 use serde_json::json;
 use socket2::SockRef;
@@ -138,11 +138,40 @@ async fn a_verified_nonce_is_used_up_whatever_is_answered() {
             row.status = status;
         }
     };
-    suspend(&world, quipu_merchants::MerchantStatus::Suspended);
+    suspend(&world, MerchantStatus::Suspended);
     assert_eq!(read(&world, "nonce-0003").await.code(), (403, "MERCHANT_SUSPENDED"));
-    suspend(&world, quipu_merchants::MerchantStatus::Active);
+    suspend(&world, MerchantStatus::Active);
     assert_eq!(read(&world, "nonce-0003").await.code(), (401, "NONCE_REUSED"));
     assert_eq!(read(&world, "nonce-0004").await.status, 200);
+}
+
+#[actix_web::test]
+async fn copies_of_signed_calls_are_limited_by_address_and_their_merchant_goes_on() {
+    let mut world = World::new();
+    world.settings.limits.unauthenticated_per_minute = 3;
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let send = async |address: &str, nonce: &str, path, body: &str| {
+        let peer = address.parse().expect("an address and a port");
+        world.send(signed(merchant, &secret, nonce, path, body).peer_addr(peer)).await
+    };
+    let (own, copier, body) = ("192.0.2.1:1", "192.0.2.2:1", deposit("r-1").to_string());
+    assert_eq!(send(own, "nonce-0001", BALANCE, "").await.status, 200);
+    assert_eq!(send(own, "nonce-0002", CREATE, &body).await.status, 200);
+    let set_status = |status| world.directory.rows().merchants.iter_mut().for_each(|row| row.status = status);
+    set_status(MerchantStatus::Suspended);
+    let not_admitted = send(copier, "nonce-0001", BALANCE, "").await;
+    set_status(MerchantStatus::Active);
+    let read = send(copier, "nonce-0001", BALANCE, "").await;
+    let created = send(copier, "nonce-0002", CREATE, &body).await;
+    for (answer, remaining) in [(not_admitted, "2"), (read, "1"), (created, "0")] {
+        assert_eq!(answer.code(), (401, "NONCE_REUSED"));
+        assert_eq!(answer.header("x-ratelimit-remaining"), Some(remaining));
+    }
+    assert_eq!(send(copier, "nonce-0001", BALANCE, "").await.code(), (429, "RATE_LIMITED"));
+    assert_eq!(send(copier, "nonce-0002", CREATE, &body).await.code(), (429, "RATE_LIMITED"));
+    assert_eq!(send(own, "nonce-0003", BALANCE, "").await.status, 200);
+    assert_eq!(send(copier, "nonce-0004", BALANCE, "").await.status, 200, "a good signature still works");
 }
 
 #[actix_web::test]
