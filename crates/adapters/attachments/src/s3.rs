@@ -36,6 +36,8 @@ const AT_ONCE: usize = 4;
 /// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
 /// it.
 const PIECE: u64 = 1024 * 1024;
+/// A key that no object has.
+const PROBE: &str = "kept/ready";
 
 /// A bucket and its credentials.
 #[derive(Debug, Clone)]
@@ -107,20 +109,42 @@ impl S3Files {
         let found = match found {
             // An empty object has no byte range.
             Err(Error::Generic { .. }) if self.is_empty(at).await? => return Err(FileRefused::WrongType),
-            other => other.map_err(|error| refused(&error))?,
+            Err(error) => return Err(self.refused(&error).await),
+            Ok(found) => found,
         };
         let size = found.meta.size;
         if size > MAX_FILE_BYTES {
             return Err(FileRefused::TooLarge);
         }
         let sent_as = found.attributes.get(&Attribute::ContentType).map(|value| value.as_ref().to_owned());
-        let head = found.bytes().await.map_err(|error| refused(&error))?;
+        let head = found.bytes().await.map_err(|error| failed(&error))?;
         if kind.begins(&head) { Ok((size, sent_as)) } else { Err(FileRefused::WrongType) }
     }
 
     async fn is_empty(&self, at: &Path) -> Result<bool, FileRefused> {
-        let meta = self.store.head(at).await.map_err(|error| refused(&error))?;
-        Ok(meta.size == 0)
+        Ok(self.size(at).await? == 0)
+    }
+
+    /// The size of an object in bytes.
+    async fn size(&self, at: &Path) -> Result<u64, FileRefused> {
+        match self.store.head(at).await {
+            Ok(meta) => Ok(meta.size),
+            Err(error) => Err(self.refused(&error).await),
+        }
+    }
+
+    /// The refusal that follows from an error. Where the bucket is missing, every file seems never to have
+    /// arrived; so that is believed only of a bucket that can be listed.
+    async fn refused(&self, error: &Error) -> FileRefused {
+        if !matches!(error, Error::NotFound { .. }) {
+            return failed(error);
+        }
+        self.list_probe().await.map_or_else(|error| failed(&error), |()| FileRefused::NotArrived)
+    }
+
+    /// Lists what is under one key, which says whether the bucket is there.
+    async fn list_probe(&self) -> object_store::Result<()> {
+        self.store.list(Some(&self.key(PROBE))).next().await.transpose().map(drop)
     }
 
     async fn delete_at(&self, at: &Path) -> Result<(), FileRefused> {
@@ -167,7 +191,9 @@ impl S3Files {
         }
         let object = format!("{}/{}", upload.id, base32(self.entropy.as_ref(), 16));
         let kept = self.kept(&object);
-        self.store.copy(staged, &kept).await.map_err(|error| refused(&error))?;
+        if let Err(error) = self.store.copy(staged, &kept).await {
+            return Err(self.refused(&error).await);
+        }
         match self.judge(&kept, upload.content_type).await {
             Ok((size, _)) => Ok(Arrival { object, size }),
             Err(refusal) => {
@@ -180,10 +206,6 @@ impl S3Files {
 
 fn failed(error: &Error) -> FileRefused {
     FileRefused::Failed(error.to_string())
-}
-
-fn refused(error: &Error) -> FileRefused {
-    if matches!(error, Error::NotFound { .. }) { FileRefused::NotArrived } else { failed(error) }
 }
 
 async fn within_patience<T>(work: impl Future<Output = Result<T, FileRefused>>) -> Result<T, FileRefused> {
@@ -244,8 +266,7 @@ impl FileStore for S3Files {
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
         let (at, store) = (self.kept(object), self.store.clone());
-        let head = async { store.head(&at).await.map_err(|error| refused(&error)) };
-        let size = within_patience(head).await?.size;
+        let size = within_patience(self.size(&at)).await?;
         let pieces = stream::try_unfold(0, move |from| {
             let (at, store) = (at.clone(), store.clone());
             async move {
@@ -276,12 +297,11 @@ impl FileStore for S3Files {
     }
 
     async fn ready(&self) -> Result<(), &'static str> {
-        let probe = self.key("kept/ready");
-        if !matches!(self.store.list(Some(&probe)).next().await, Some(Err(_))) {
+        if self.list_probe().await.is_ok() {
             return Ok(());
         }
         // The library does not say why a list failed, but it says why an object cannot be read.
-        Err(match self.store.head(&probe).await {
+        Err(match self.store.head(&self.key(PROBE)).await {
             Err(Error::Unauthenticated { .. } | Error::PermissionDenied { .. }) => {
                 "the server of the bucket refuses the credentials"
             }

@@ -140,6 +140,16 @@ async fn it_is_ready_while_its_server_takes_its_credentials() {
     }
 }
 
+#[tokio::test]
+async fn a_bucket_that_is_gone_is_a_failure_and_not_a_file_that_never_was() {
+    let nobody = S3Settings { bucket: "nobody-has-this".to_owned(), ..settings() };
+    let files = S3Files::connect(&nobody, entropy()).expect("settings");
+    let upload = upload(ContentType::Png);
+    assert!(matches!(complete(&files, &upload).await, Err(FileRefused::Failed(_))));
+    assert!(matches!(bytes(&files, "an-object").await, Err(FileRefused::Failed(_))));
+    assert!(matches!(files.sweep(&upload, None).await, Err(FileRefused::Failed(_))));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_bucket_that_takes_calls_and_answers_none_is_not_waited_for() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
