@@ -14,8 +14,6 @@ use tokio::{
 
 use crate::picture::{CHILD_COMMAND, UNCONFINED};
 
-/// The longest time of a child, in wall-clock time, unless another is set.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The most bytes of a thumbnail; 256 by 256 pixels of four bytes fit.
 const MAX_SMALL: u64 = 512 * 1024;
 
@@ -25,20 +23,13 @@ const AT_ITS_LIMITS: [Signal; 4] = [Signal::XCPU, Signal::ABORT, Signal::SEGV, S
 /// Makes thumbnails in child processes, one at a time.
 pub struct ChildThumbnails {
     program: PathBuf,
-    patience: Duration,
     one: Semaphore,
 }
 
 impl ChildThumbnails {
     /// Runs `program`, which is the gateway's own program.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, patience: PATIENCE, one: Semaphore::new(1) }
-    }
-
-    /// Stops a child after this time instead of 20 seconds.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+        Self { program, one: Semaphore::new(1) }
     }
 
     fn start(&self, kind: ContentType) -> std::io::Result<Child> {
@@ -96,6 +87,7 @@ impl Thumbnails for ChildThumbnails {
         &self,
         picture: Vec<u8>,
         kind: ContentType,
+        patience: Duration,
     ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed> {
         if !kind.is_image() {
             return Ok(None);
@@ -104,7 +96,7 @@ impl Thumbnails for ChildThumbnails {
         let started = self.start(kind);
         let mut child =
             started.map_err(|error| ThumbnailFailed(format!("its process did not start: {error}")))?;
-        let made = timeout(self.patience, converse(&mut child, picture)).await;
+        let made = timeout(patience, converse(&mut child, picture)).await;
         // A child that is still running is stopped; an error means that it has ended.
         let _ = child.kill().await;
         made.unwrap_or_else(|_| Err("its process took too long".to_owned())).map_err(ThumbnailFailed)

@@ -7,7 +7,7 @@ use std::{
 
 use image::{DynamicImage, Frame, ImageFormat, RgbaImage, codecs::gif::GifEncoder};
 use quipu_attachments::{CHILD_COMMAND, ChildThumbnails, confine, run_child};
-use quipu_tickets::{ContentType, Thumbnails};
+use quipu_tickets::{ContentType, THUMBNAIL_TIME, Thumbnails};
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().collect();
@@ -47,7 +47,8 @@ fn confined(deed: &str) -> ExitCode {
 }
 
 async fn scenarios(thumbnails: &ChildThumbnails) {
-    let made = async |picture, kind| thumbnails.shrink(picture, kind).await.expect("an answer");
+    let made =
+        async |picture, kind| thumbnails.shrink(picture, kind, THUMBNAIL_TIME).await.expect("an answer");
     let (small, kind) = made(png(4000, 3000), ContentType::Png).await.expect("12 megapixels");
     let small = image::load_from_memory(&small).expect("a picture");
     assert_eq!((kind, small.width(), small.height()), (ContentType::Jpeg, 256, 192));
@@ -82,7 +83,8 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     let ended_by = |signal: &str| script(signal, &format!("kill -{signal} $$"));
     // A child that ends at its own limits would do so again.
     for signal in ["XCPU", "ABRT", "SEGV"] {
-        let made = ChildThumbnails::new(ended_by(signal)).shrink(png(1, 1), ContentType::Png).await;
+        let made =
+            ChildThumbnails::new(ended_by(signal)).shrink(png(1, 1), ContentType::Png, THUMBNAIL_TIME).await;
         assert!(made.expect("an answer").is_none(), "{signal}");
     }
 
@@ -93,7 +95,7 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
         (stopped, "was stopped"),
         (unconfined, "could not set its limits"),
     ] {
-        let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png).await;
+        let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png, THUMBNAIL_TIME).await;
         let failed = failed.expect_err(words).to_string();
         assert!(failed.contains(words), "{failed}");
     }
@@ -105,7 +107,9 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     let unprivileged = "[ $(id -u) != 0 ] || drop='setpriv --bounding-set -sys_resource'";
     for (name, narrow) in [("core", "ulimit -c 0"), ("memory", "ulimit -v 500000"), ("time", "ulimit -t 5")] {
         let lines = format!("{narrow}\n{unprivileged}\nexec $drop '{}' \"$@\"", this.display());
-        let made = ChildThumbnails::new(script(name, &lines)).shrink(png(300, 300), ContentType::Png).await;
+        let made = ChildThumbnails::new(script(name, &lines))
+            .shrink(png(300, 300), ContentType::Png, THUMBNAIL_TIME)
+            .await;
         assert!(made.expect("an answer").is_some(), "{narrow}");
     }
 }
@@ -123,13 +127,14 @@ async fn a_child_that_goes_wild_is_stopped(script: &impl Fn(&str, &str) -> std::
     // Of the processor's time a second is left, so that nobody has to wait for ten.
     for (deed, narrow) in [("greedy", "true"), ("busy", "ulimit -t 2")] {
         let child = script(deed, &format!("{narrow}\nexec '{}' {deed}", this.display()));
-        let made = ChildThumbnails::new(child).shrink(png(1, 1), ContentType::Png).await;
+        let made = ChildThumbnails::new(child).shrink(png(1, 1), ContentType::Png, THUMBNAIL_TIME).await;
         assert!(made.expect("it ended at its limits").is_none(), "{deed}");
     }
     let (begun, noted) = (Instant::now(), this.with_file_name(format!("sleeper-{}", std::process::id())));
     let sleeper = script("sleeper", &format!("echo $$ >'{}'\nexec sleep 600", noted.display()));
-    let patient = ChildThumbnails::new(sleeper).with_patience(Duration::from_secs(1));
-    let failed = patient.shrink(png(1, 1), ContentType::Png).await.expect_err("it sleeps").to_string();
+    let patience = Duration::from_secs(1);
+    let failed = ChildThumbnails::new(sleeper).shrink(png(1, 1), ContentType::Png, patience).await;
+    let failed = failed.expect_err("it sleeps").to_string();
     assert!(failed.contains("took too long"), "{failed}");
     assert!(begun.elapsed() < Duration::from_mins(5), "it was not waited for");
     // On a busy machine it may not have come so far.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
 use quipu_kernel::Clock;
-use quipu_tickets::TicketOffice;
+use quipu_tickets::{THUMBNAIL_TIME, TicketOffice};
 
 use super::rounds::{PATIENCE, Rounds};
 use crate::stop_signal::StopSignal;
 
 /// The most pieces of work that are claimed and done at once. Thumbnails are made one at a time in any case.
 const AT_ONCE: u32 = 32;
+const _: () = assert!(THUMBNAIL_TIME.as_secs() < PATIENCE.as_secs(), "an attempt must have time to end");
 
 /// The worker of one queue of tickets.
 pub(crate) struct Tend {

@@ -46,7 +46,7 @@ pub use ports::{
 pub use status::{Status, Step};
 pub use support_draft::{MoveDraft, ReplyDraft, parse_assignment};
 pub use support_view::{Entry, EntryRecord, QueueRecord, SupportTicket};
-pub use tend::TICKET_QUEUES;
+pub use tend::{THUMBNAIL_TIME, TICKET_QUEUES};
 pub use ticket::{NoSuchStep, State, Terms, Ticket};
 pub use transfer::IssuedUpload;
 pub use view::{CommentRecord, SummaryRecord, TicketRecord};

@@ -1,5 +1,7 @@
 //! The ports that a store and a store of files implement for this crate.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use quipu_kernel::{Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 
@@ -156,10 +158,12 @@ pub struct ThumbnailFailed(pub String);
 #[async_trait]
 pub trait Thumbnails: Send + Sync {
     /// A thumbnail of at most 256 by 256 pixels, as JPEG or WebP. `None` if the file is no picture or has too
-    /// many pixels. An error says nothing about the picture.
+    /// many pixels. An error says nothing about the picture; there is one, too, if it takes longer than
+    /// `patience`.
     async fn shrink(
         &self,
         picture: Vec<u8>,
         kind: ContentType,
+        patience: Duration,
     ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed>;
 }

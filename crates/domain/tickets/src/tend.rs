@@ -1,6 +1,8 @@
 //! Work that happens without a request: resolved tickets close, thumbnails are made, unused files are
 //! deleted. Every piece of work may be repeated; a repeat succeeds and changes nothing.
 
+use std::time::Duration;
+
 use quipu_commit::{Changes, Queue, WorkChange, WorkInHand};
 
 use crate::{
@@ -14,6 +16,11 @@ use crate::{
 /// How often a thumbnail is attempted. A picture that takes too much memory or processor time ends its attempt
 /// like one that the system stopped, so attempts have to end.
 const THUMBNAIL_ATTEMPTS: i32 = 5;
+/// How often it is attempted where something else fails, such as the store of files.
+const MOST_ATTEMPTS: i32 = 100;
+/// How long reading a picture and making its thumbnail may take together. A caller that gives up earlier never
+/// learns how the attempt ended.
+pub const THUMBNAIL_TIME: Duration = Duration::from_secs(20);
 
 /// The queues of this crate.
 pub const TICKET_QUEUES: [Queue; 3] = [Queue::TICKET_CLOSING, Queue::THUMBNAILS, Queue::UPLOADS];
@@ -54,7 +61,8 @@ impl TicketOffice {
 
     async fn make_thumbnail(&self, claimed: &WorkInHand) -> Result<(), TicketError> {
         let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
-        if let Ok(id) = claimed.subject.parse()
+        if claimed.attempts <= MOST_ATTEMPTS
+            && let Ok(id) = claimed.subject.parse()
             && let Some(stored) = self.ports.reads.attachment(claimed.tenant, &id).await?
             && stored.thumbnail.is_none()
             && let Some(thumbnail) = self.thumbnail_of(&stored, claimed.attempts).await?
@@ -69,6 +77,7 @@ impl TicketOffice {
         stored: &StoredAttachment,
         attempts: i32,
     ) -> Result<Option<Thumbnail>, TicketError> {
+        let begun = self.ports.clock.now();
         let failed = |refused: FileRefused| TicketError::Files(refused.to_string());
         let mut outgoing = match self.ports.files.open(&stored.object).await {
             // A bucket may not have a copy everywhere at once.
@@ -79,7 +88,8 @@ impl TicketOffice {
         while let Some(piece) = outgoing.read().await.map_err(failed)? {
             picture.extend_from_slice(&piece);
         }
-        let made = self.ports.thumbnails.shrink(picture, stored.shown.content_type).await;
+        let left = THUMBNAIL_TIME.saturating_sub(self.ports.clock.now().since(begun));
+        let made = self.ports.thumbnails.shrink(picture, stored.shown.content_type, left).await;
         let Some((small, content_type)) = made_or_given_up(made, attempts)? else { return Ok(None) };
         let object = self.ports.files.keep_beside(&stored.object, small).await.map_err(failed)?;
         Ok(Some(Thumbnail { object, content_type }))

@@ -1,5 +1,7 @@
 //! A desk for tickets on which there is nothing yet.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use quipu_kernel::{Page, PaymentId, Period, StoreError, Tenant, Timestamp};
 use quipu_tickets::{
@@ -109,6 +111,7 @@ impl Thumbnails for EmptyDesk {
         &self,
         _: Vec<u8>,
         _: ContentType,
+        _: Duration,
     ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed> {
         Ok(None)
     }

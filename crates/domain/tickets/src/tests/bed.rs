@@ -146,14 +146,25 @@ pub(crate) struct Shelf {
     pub(crate) objects: BTreeSet<String>,
     /// The uploads that were swept, each with the object that stayed.
     pub(crate) swept: Vec<(AttachmentId, Option<String>)>,
+    /// How many seconds every opening and every deletion takes.
+    pub(crate) takes: i64,
 }
 
-#[derive(Default)]
-pub(crate) struct Files(Mutex<Shelf>);
+pub(crate) struct Files {
+    shelf: Mutex<Shelf>,
+    clock: Arc<Hand>,
+}
 
 impl Files {
     pub(crate) fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        locked(&self.0)
+        locked(&self.shelf)
+    }
+
+    /// The shelf after the time that an answer takes.
+    fn slow_shelf(&self) -> MutexGuard<'_, Shelf> {
+        let held = self.shelf();
+        self.clock.0.fetch_add(held.takes, Ordering::Relaxed);
+        held
     }
 }
 
@@ -214,10 +225,12 @@ impl FileStore for Files {
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
-        if self.shelf().objects.contains(object) {
-            Ok(Box::new(Whole(Some(b"a picture".to_vec()))))
-        } else {
-            Err(FileRefused::NotArrived)
+        let held = self.slow_shelf();
+        let trouble = held.troubles.iter().find(|(id, _)| object.starts_with(id.as_str()));
+        match trouble {
+            Some((_, trouble)) => Err(trouble.clone()),
+            None if held.objects.contains(object) => Ok(Box::new(Whole(Some(b"a picture".to_vec())))),
+            None => Err(FileRefused::NotArrived),
         }
     }
 
@@ -228,12 +241,12 @@ impl FileStore for Files {
     }
 
     async fn delete(&self, object: &str) -> Result<(), FileRefused> {
-        self.shelf().objects.remove(object);
+        self.slow_shelf().objects.remove(object);
         Ok(())
     }
 
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
-        let mut held = self.shelf();
+        let mut held = self.slow_shelf();
         let begin = format!("{}/", upload.id);
         held.objects.retain(|object| !object.starts_with(&begin) || kept == Some(object.as_str()));
         held.swept.push((upload.id.clone(), kept.map(str::to_owned)));
@@ -249,6 +262,8 @@ impl FileStore for Files {
 #[derive(Default)]
 pub(crate) struct Smaller {
     pub(crate) fails: Mutex<bool>,
+    /// How long it might have taken for the latest one.
+    pub(crate) patience: Mutex<Duration>,
 }
 
 #[async_trait]
@@ -257,7 +272,9 @@ impl Thumbnails for Smaller {
         &self,
         _: Vec<u8>,
         _: ContentType,
+        patience: Duration,
     ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed> {
+        *locked(&self.patience) = patience;
         if *locked(&self.fails) {
             return Err(ThumbnailFailed("the process was stopped".to_owned()));
         }
@@ -265,7 +282,7 @@ impl Thumbnails for Smaller {
     }
 }
 
-struct Hand(AtomicI64);
+pub(crate) struct Hand(AtomicI64);
 
 impl Clock for Hand {
     fn now(&self) -> Timestamp {
@@ -284,9 +301,9 @@ pub(crate) struct Bed {
 impl Bed {
     pub(crate) fn new() -> Self {
         let rows = Arc::new(Rows::default());
-        let files = Arc::new(Files::default());
-        let thumbnails = Arc::new(Smaller::default());
         let clock = Arc::new(Hand(AtomicI64::new(0)));
+        let files = Arc::new(Files { shelf: Mutex::default(), clock: clock.clone() });
+        let thumbnails = Arc::new(Smaller::default());
         let ports = TicketPorts {
             commit: rows.clone(),
             reads: rows.clone(),

@@ -308,6 +308,25 @@ fn a_thumbnail_is_made_beside_its_picture_and_given_up_after_five_attempts() {
 }
 
 #[test]
+fn a_thumbnail_whose_picture_is_slow_to_read_has_the_rest_of_the_time_and_a_hundred_attempts() {
+    let bed = Bed::new();
+    let ticket = bed.opened();
+    let picture = bed.announced(&ticket, "image/png");
+    now(bed.office.comment(TENANT, ticket.id(), &naming(&[&picture]))).expect("said");
+    let claimed = bed.claimed(Queue::THUMBNAILS).remove(0);
+    bed.files.shelf().takes = 15;
+    *locked(&bed.thumbnails.fails) = true;
+    assert!(matches!(now(bed.office.attend(&claimed)), Err(TicketError::Thumbnail(_))));
+    assert_eq!(locked(&bed.thumbnails.patience).as_secs(), 5);
+
+    bed.files.shelf().troubles.insert(picture.id.clone(), FileRefused::Failed("it is away".to_owned()));
+    let last = WorkInHand { attempts: 100, ..claimed.clone() };
+    assert!(matches!(now(bed.office.attend(&last)), Err(TicketError::Files(_))));
+    now(bed.office.attend(&WorkInHand { attempts: 101, ..claimed })).expect("given up");
+    assert_eq!(bed.due(Queue::THUMBNAILS, picture.id.as_str()), None);
+}
+
+#[test]
 fn an_upload_url_takes_one_file() {
     let bed = Bed::new();
     let ticket = bed.opened();
