@@ -31,6 +31,8 @@ const REQUEST: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
 /// The longest time of all requests together that a caller waits for before any byte is sent, for all its files.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest time of all requests together that delete an object, or what is stored for an upload.
+const DELETION: Duration = Duration::from_secs(5);
 /// How many files of a caller are completed at once.
 const AT_ONCE: usize = 4;
 /// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
@@ -208,16 +210,19 @@ fn failed(error: &Error) -> FileRefused {
     FileRefused::Failed(error.to_string())
 }
 
-async fn within_patience<T>(work: impl Future<Output = Result<T, FileRefused>>) -> Result<T, FileRefused> {
-    until_then(Instant::now() + PATIENCE, work).await
+async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, FileRefused>>,
+) -> Result<T, FileRefused> {
+    until_then(Instant::now() + patience, work).await
 }
 
-/// Gives up at the end of a caller's patience. What has not begun by then does not begin.
+/// Gives up at this time. What has not begun by then does not begin.
 async fn until_then<T>(
     until: Instant,
     work: impl Future<Output = Result<T, FileRefused>>,
 ) -> Result<T, FileRefused> {
-    let late = || FileRefused::Failed(format!("the bucket did not answer within {} s", PATIENCE.as_secs()));
+    let late = || FileRefused::Failed("the bucket did not answer in time".to_owned());
     if Instant::now() >= until {
         return Err(late());
     }
@@ -266,7 +271,7 @@ impl FileStore for S3Files {
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
         let (at, store) = (self.kept(object), self.store.clone());
-        let size = within_patience(self.size(&at)).await?;
+        let size = within(PATIENCE, self.size(&at)).await?;
         let pieces = stream::try_unfold(0, move |from| {
             let (at, store) = (at.clone(), store.clone());
             async move {
@@ -289,11 +294,11 @@ impl FileStore for S3Files {
     }
 
     async fn delete(&self, object: &str) -> Result<(), FileRefused> {
-        within_patience(self.delete_at(&self.kept(object))).await
+        within(DELETION, self.delete_at(&self.kept(object))).await
     }
 
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
-        within_patience(self.sweep_all(upload, kept)).await
+        within(DELETION, self.sweep_all(upload, kept)).await
     }
 
     async fn ready(&self) -> Result<(), &'static str> {

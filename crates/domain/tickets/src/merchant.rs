@@ -22,8 +22,8 @@ use crate::{
 
 /// The most files of one ticket.
 const MAX_FILES: usize = 200;
-/// How long a call goes on deleting files that nobody needs.
-const CLEANING: Duration = Duration::from_secs(10);
+/// How long a call begins to delete files that nobody needs. The last deletion may take some five seconds more.
+const CLEANING: Duration = Duration::from_secs(5);
 /// The problem of a file that a comment names and cannot use.
 const UNUSABLE: &str = "must name an upload of this ticket that no comment has used";
 
@@ -59,7 +59,7 @@ impl TicketOffice {
         let committed = self.commit_comment(tenant, id, draft, &files).await;
         // After a failure of the store the comment may be there all the same, and need its files.
         if committed.as_ref().is_err_and(|error| !matches!(error, TicketError::Store(_))) {
-            self.forget(&files).await;
+            self.clean(&[], &files).await;
         }
         committed
     }
@@ -153,19 +153,8 @@ impl TicketOffice {
         if problems.is_empty() {
             return Ok(files);
         }
-        self.drop_what_came_late(&spent).await;
-        self.forget(&files).await;
+        self.clean(&spent, &files).await;
         Err(TicketError::Invalid(problems))
-    }
-
-    /// Deletes files that were sent to the addresses of uploads after comments had used these. What cannot be
-    /// deleted now is found by the clean-up.
-    async fn drop_what_came_late(&self, spent: &[Upload]) {
-        let deletions = spent.iter().map(|upload| {
-            let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
-            self.ports.files.sweep(upload, used)
-        });
-        self.clean(deletions).await;
     }
 
     /// Refuses if another comment has used one of the uploads meanwhile.
@@ -179,17 +168,18 @@ impl TicketOffice {
         Ok(())
     }
 
-    /// Deletes the objects that were made from uploads for a comment that was not committed. What cannot be
-    /// deleted now is found by the clean-up.
-    async fn forget(&self, files: &[CompleteUpload]) {
+    /// Deletes what was sent to the addresses of `spent` after comments had used these uploads, and the objects that
+    /// were made of `files` for a comment that was not committed: one after the other, for a limited time. What
+    /// cannot be deleted now is found by the clean-up.
+    async fn clean(&self, spent: &[Upload], files: &[CompleteUpload]) {
+        let came_late = spent.iter().map(|upload| {
+            let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
+            self.ports.files.sweep(upload, used)
+        });
         let made_now = files.iter().filter(|one| one.upload.arrival.as_ref() != Some(&one.arrival));
-        self.clean(made_now.map(|one| self.ports.files.delete(&one.arrival.object))).await;
-    }
-
-    /// Makes these deletions one after the other, for a limited time.
-    async fn clean(&self, deletions: impl Iterator<Item = impl Future<Output = Result<(), FileRefused>>>) {
+        let made_now = made_now.map(|one| self.ports.files.delete(&one.arrival.object));
         let until = self.ports.clock.now().plus(CLEANING);
-        for deletion in deletions {
+        for deletion in came_late.chain(made_now) {
             // If one fails, the rest would time out too.
             if self.ports.clock.now() >= until || deletion.await.is_err() {
                 return;

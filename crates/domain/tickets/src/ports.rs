@@ -119,10 +119,11 @@ pub trait FileStore: Send + Sync {
     /// Stores bytes that the gateway made, beside an object.
     async fn keep_beside(&self, object: &str, bytes: Vec<u8>) -> Result<String, FileRefused>;
 
-    /// Deletes an object; if it does not exist, that is no failure.
+    /// Deletes an object; if it does not exist, that is no failure. It ends within some five seconds.
     async fn delete(&self, object: &str) -> Result<(), FileRefused>;
 
-    /// Deletes everything that is stored for an upload, except `kept` and what is stored beside it.
+    /// Deletes everything that is stored for an upload, except `kept` and what is stored beside it. It ends within
+    /// some five seconds; what is not deleted by then is left for the next call.
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused>;
 
     /// Whether files can be written and read now; otherwise the reason, in words that anybody may read.

@@ -128,6 +128,19 @@ fn each_trouble_of_a_file_is_told_by_its_place() {
 }
 
 #[test]
+fn no_deletion_begins_after_five_seconds_whatever_it_deletes() {
+    let bed = Bed::new();
+    let ticket = bed.opened();
+    let uploads: Vec<_> = (0..4).map(|_| bed.announced(&ticket, "image/png")).collect();
+    now(bed.office.comment(TENANT, ticket.id(), &naming(&[&uploads[0]]))).expect("said");
+    bed.files.shelf().takes = 3;
+    problems(now(bed.office.comment(TENANT, ticket.id(), &naming(&uploads.iter().collect::<Vec<_>>()))));
+    let held = bed.files.shelf();
+    assert_eq!(held.swept.len(), 1, "what came late");
+    assert_eq!(held.objects.len(), 3, "one of three was deleted, and the comment's stays");
+}
+
+#[test]
 fn a_ticket_has_at_most_two_hundred_files() {
     let bed = Bed::new();
     let opened = bed.opened();
