@@ -64,7 +64,8 @@ impl LocalFiles {
         let good =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
         let parts = object.split_once('/').filter(|(upload, name)| {
-            upload.parse::<AttachmentId>().is_ok() && name.bytes().all(good) && !name.starts_with('.')
+            let begins_well = !name.is_empty() && !name.starts_with('.');
+            upload.parse::<AttachmentId>().is_ok() && begins_well && name.bytes().all(good)
         });
         let (upload, name) = parts.ok_or_else(|| FileRefused::Failed("not an object's name".to_owned()))?;
         Ok(self.folder(upload).join(name))

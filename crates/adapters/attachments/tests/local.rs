@@ -171,12 +171,32 @@ async fn a_sweep_spares_a_small_picture_in_the_making_unless_a_crash_left_it() {
 #[tokio::test]
 async fn only_names_of_its_own_making_are_opened() {
     let shelf = Shelf::new();
-    let id = upload(ContentType::Png).id;
-    for name in
-        ["", "a", "../x", "/etc/passwd", &format!("{id}/../../x"), &format!("{id}/.."), &format!("{id}/")]
-    {
-        assert!(shelf.store.open(name).await.is_err(), "{name}");
+    let upload = upload(ContentType::Png);
+    let (id, kept) = (&upload.id, shelf.send(&upload, &[PNG]).await.expect("taken").object);
+    let folder = shelf.root.join(shelf.files().remove(0)).parent().expect("its folder").to_owned();
+    let victim = shelf.root.join("kept/victim");
+    for place in [victim.clone(), folder.join(".victim"), folder.join("VICTIM")] {
+        fs::write(place, b"nobody's business").expect("written");
     }
+    let refused = Err(FileRefused::Failed("not an object's name".to_owned()));
+    for name in [
+        "",
+        "a",
+        "../victim",
+        victim.to_str().expect("UTF-8"),
+        &format!("{id}/../../victim"),
+        &format!("{id}/{}", victim.display()),
+        &format!("{id}/.victim"),
+        &format!("{id}/VICTIM"),
+        &format!("{id}/.."),
+        &format!("{id}/."),
+        &format!("{id}/"),
+        &format!("{kept}/"),
+        &format!("/{kept}"),
+    ] {
+        assert_eq!(bytes(&shelf.store, name).await, refused, "{name}");
+    }
+    assert!(bytes(&shelf.store, &kept).await.is_ok());
 }
 
 #[tokio::test]
