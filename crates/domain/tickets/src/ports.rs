@@ -126,7 +126,8 @@ pub trait FileStore: Send + Sync {
     /// some five seconds; what is not deleted by then is left for the next call.
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused>;
 
-    /// Whether files can be written and read now; otherwise the reason, in words that anybody may read.
+    /// Whether the store is there now; otherwise the reason, in words that anybody may read. A folder is written to
+    /// and read; a bucket is only listed, and may still refuse to be written to.
     async fn ready(&self) -> Result<(), &'static str>;
 }
 
@@ -146,7 +147,7 @@ pub trait Outgoing: Send {
     /// The number of its bytes.
     fn size(&self) -> u64;
 
-    /// The next bytes, at most 64 KiB; `None` at the end.
+    /// The next bytes, at most 1 MiB; `None` at the end.
     async fn read(&mut self) -> Result<Option<Vec<u8>>, FileRefused>;
 }
 

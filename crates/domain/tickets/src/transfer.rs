@@ -91,7 +91,7 @@ impl TicketOffice {
         self.ports.files.open(object).await
     }
 
-    /// Whether files can be written and read now; otherwise the reason, in words that anybody may read.
+    /// Whether the store of files is there now; otherwise the reason, in words that anybody may read.
     pub async fn files_ready(&self) -> Result<(), &'static str> {
         self.ports.files.ready().await
     }
