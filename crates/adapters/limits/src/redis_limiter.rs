@@ -164,11 +164,12 @@ impl Shared {
         self.local.check_apart(self.share(budget), subject)
     }
 
-    /// Refuses a request because it is not known whether there is room for it.
+    /// Refuses a request because it is not known whether there is room for it. What this node allowed by itself
+    /// may fill the budget, which is a judgement.
     fn refuse(&self, budget: Budget, subject: &str) -> RateVerdict {
         let own = self.local.look(budget, subject);
         let retry_after_seconds = own.retry_after_seconds.max(RETRY_SECONDS);
-        RateVerdict { allowed: false, remaining: 0, retry_after_seconds, ..own }
+        RateVerdict { allowed: false, is_judged: !own.allowed, remaining: 0, retry_after_seconds, ..own }
     }
 
     fn share(&self, budget: Budget) -> Budget {
@@ -192,7 +193,8 @@ impl Shared {
             return Err(Failure::Forgotten);
         }
         let allowed = allowed == 1;
-        Ok(RateVerdict { allowed, limit, remaining, reset_epoch_seconds, retry_after_seconds })
+        let is_judged = true;
+        Ok(RateVerdict { allowed, is_judged, limit, remaining, reset_epoch_seconds, retry_after_seconds })
     }
 
     /// Waits, before a node takes its first request, until other nodes have reported what they allowed, if

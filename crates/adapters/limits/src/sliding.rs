@@ -116,7 +116,8 @@ impl SlidingCount {
         let waits = budget.windows().map(|window| self.opens(window, now) - now).max();
         let wait = if allowed { 0 } else { waits.unwrap_or(0) };
         let retry_after_seconds = u32::try_from(wait).unwrap_or(0);
-        RateVerdict { allowed, limit: window.limit(), remaining, reset_epoch_seconds, retry_after_seconds }
+        let limit = window.limit();
+        RateVerdict { allowed, is_judged: true, limit, remaining, reset_epoch_seconds, retry_after_seconds }
     }
 
     /// The first second in which the window has room for one more request.

@@ -128,6 +128,8 @@ impl Budget {
 pub struct RateVerdict {
     /// Whether the request may proceed. A refused request is not counted.
     pub allowed: bool,
+    /// Whether the counts say so. Otherwise the request is refused because it is not known whether there is room.
+    pub is_judged: bool,
     /// `X-RateLimit-Limit`: the window's limit.
     pub limit: u32,
     /// `X-RateLimit-Remaining`: how many more requests the window admits now.

@@ -257,7 +257,7 @@ impl Entrance {
     /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
     async fn charge_failure(&mut self, budget: AddressBudget, error: ApiError) -> ApiError {
         let limited = caller::charge_address(&self.state, &self.request, budget).await;
-        if limited.remaining == 0 {
+        if limited.is_judged && limited.remaining == 0 {
             self.state.lookups.distrust(&self.failing_as(budget), limited.reset_epoch_seconds, self.now);
         }
         self.limited(limited).err().unwrap_or(error)

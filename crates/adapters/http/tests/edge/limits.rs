@@ -3,13 +3,17 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use actix_web::{App, test};
+use async_trait::async_trait;
 use quipu_http::configure;
 use quipu_kernel::{Environment, Tenant};
-use quipu_merchants::{Actor, ApiVersion, NewApiKey, RateLimits, Role, Scopes};
+use quipu_merchants::{
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, NewApiKey, RateDecision, RateLimiter, RateLimits,
+    RateVerdict, Role, Scopes,
+};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key};
 use serde_json::json;
 
-use crate::world::{World, request};
+use crate::world::{NOW, World, request};
 
 async fn limited_key(world: &World) -> String {
     let merchant = world.merchant(ApiVersion::V1).await;
@@ -131,6 +135,46 @@ async fn an_address_that_failed_too_often_has_few_unknown_credentials_looked_up(
     }
     assert_eq!(read(&unused).await, 429, "it was not found lately");
     assert_eq!(read(&key).await, 200, "it was found lately");
+}
+
+/// Refuses every failure and every look-up of an address that is distrusted, and nothing else.
+struct Strict {
+    is_judged: bool,
+}
+
+#[async_trait]
+impl RateLimiter for Strict {
+    fn take<'a>(&'a self, budget: Budget, _subject: &'a str) -> RateDecision<'a> {
+        let allowed = !matches!(budget.kind(), BudgetKind::Unauthenticated | BudgetKind::Lookups);
+        RateDecision::Ready(RateVerdict {
+            allowed,
+            is_judged: self.is_judged,
+            limit: 60,
+            remaining: 0,
+            reset_epoch_seconds: NOW + 60,
+            retry_after_seconds: 1,
+        })
+    }
+
+    async fn probe(&self) -> Result<(), LimitsNotShared> {
+        Ok(())
+    }
+}
+
+#[actix_web::test]
+async fn an_address_whose_failure_could_not_be_judged_is_not_distrusted() {
+    for (is_judged, good_key) in [(true, 429), (false, 200)] {
+        let mut world = World::new();
+        world.services.limiter = Arc::new(Strict { is_judged });
+        let (_, key) = world.merchant_with_key().await;
+        let routes = configure(world.services.clone(), world.settings.clone());
+        let app = test::init_service(App::new().configure(routes)).await;
+        for (key, status) in [("qp_test_sk_guess", 429), (&*key, good_key)] {
+            let request = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key));
+            let answer = test::call_service(&app, request.to_request()).await;
+            assert_eq!(answer.status(), status, "judged: {is_judged}");
+        }
+    }
 }
 
 #[actix_web::test]

@@ -73,6 +73,7 @@ impl RateLimiter for CountingLimiter {
         let (remaining, reset_epoch_seconds) = (limit - *count, NOW + 60);
         RateDecision::Ready(RateVerdict {
             allowed,
+            is_judged: true,
             limit,
             remaining,
             reset_epoch_seconds,
