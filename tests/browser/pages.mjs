@@ -161,6 +161,25 @@ test('a page whose stream has fallen silent asks anew after a while, and when so
   await Promise.all([left, found].map((page) => page.context().close()));
 });
 
+test('a page that nobody looks at holds no stream, and knows when somebody comes back to it', async () => {
+  const payment = await gateway.create(redirect);
+  const page = await blank();
+  const look = (hidden) => page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await goAndHear(page, payment.payment_page_url, '/events');
+  const closed = page.waitForEvent('requestfailed', (request) => request.url().includes('/events'));
+  await look(true);
+  await closed;
+  await gateway.decide(payment, 'approve');
+  assert.equal(await headline(page), 'Ready to pay');
+  await look(false);
+  await turnsTo(page, 'Payment received');
+  assert.equal(page.loads, 1);
+  await done(page);
+});
+
 test('without JavaScript the page says the same and asks the browser to load it again', async () => {
   const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
   const page = await visit(payment.payment_page_url, { javaScriptEnabled: false });
