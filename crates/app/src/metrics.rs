@@ -71,7 +71,7 @@ const HISTOGRAMS: [(&str, &str); 6] = [
     (http::REQUEST_SECONDS, "How long calls took"),
     (store::COMMIT_BATCH_CHANGES, "Changes in one transaction"),
     (store::COMMIT_SECONDS, "How long a transaction took"),
-    (DUE_DELAY_SECONDS, "How late due payments were taken on"),
+    (DUE_DELAY_SECONDS, "How late due payments were taken on, to ask about them or to let them expire"),
 ];
 /// The number of alerts that were raised.
 pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
@@ -79,7 +79,7 @@ pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
 pub(crate) const PARKED: &str = "quipu_receipts_parked_total";
 /// The number of rows of the books that were sealed.
 pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
-/// How late due payments were taken on.
+/// How late due payments were taken on, those apart that are submitted.
 pub(crate) const DUE_DELAY_SECONDS: &str = "quipu_due_delay_seconds";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";

@@ -102,8 +102,8 @@ impl Settle {
 
     fn begin(&self, hands: &mut Hands, Waiting { work, until }: Waiting) {
         let until = until.unwrap_or_else(|| Instant::now() + PATIENCE);
-        // How long a submission waits that its provider holds up is not a worker's delay.
-        if work.attempts == 1 || work.action != DueAction::Submit.as_str() {
+        // A provider may hold a submission up for long, which is no delay of this worker.
+        if !is_submission(&work) {
             let waited = self.clock.now().since(work.due);
             metrics::histogram!(DUE_DELAY_SECONDS).record(waited.as_secs_f64());
         }

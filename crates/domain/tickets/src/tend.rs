@@ -89,6 +89,9 @@ impl TicketOffice {
             picture.extend_from_slice(&piece);
         }
         let left = THUMBNAIL_TIME.saturating_sub(self.ports.clock.now().since(begun));
+        if left.is_zero() {
+            return Err(TicketError::Files("it took too long to read the picture".to_owned()));
+        }
         let made = self.ports.thumbnails.shrink(picture, stored.shown.content_type, left).await;
         let Some((small, content_type)) = made_or_given_up(made, attempts)? else { return Ok(None) };
         let object = self.ports.files.keep_beside(&stored.object, small).await.map_err(failed)?;
