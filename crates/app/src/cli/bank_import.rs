@@ -111,12 +111,11 @@ async fn write_audit_line(foundation: &Foundation, file: &Path, action: &str, af
 
 fn opened(file: &Path) -> Result<BufReader<File>> {
     let unreadable = || format!("{} cannot be read", file.display());
-    let opened = File::open(file).with_context(unreadable)?;
-    if !opened.metadata().with_context(unreadable)?.is_file() {
-        // A pipe would be empty the second time.
+    // A pipe would be empty the second time, and one that nobody writes to is not even opened.
+    if !file.metadata().with_context(unreadable)?.is_file() {
         bail!("{} is read twice, so it must be a file", file.display());
     }
-    Ok(BufReader::new(opened))
+    Ok(BufReader::new(File::open(file).with_context(unreadable)?))
 }
 
 async fn apply(
@@ -141,9 +140,12 @@ mod tests {
     fn only_a_file_can_be_read_twice() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         assert!(opened(file.path()).is_ok());
-        let (pipe, _writer) = std::io::pipe().expect("a pipe");
-        let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
-        let told = opened(Path::new(&name)).expect_err("a pipe").to_string();
-        assert!(told.contains("must be a file"), "{told}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let nobody_writes = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&nobody_writes).status().expect("mkfifo").success());
+        for other in [folder.path(), &nobody_writes, Path::new("/dev/null")] {
+            let told = opened(other).expect_err("no file").to_string();
+            assert!(told.contains("must be a file"), "{told}");
+        }
     }
 }

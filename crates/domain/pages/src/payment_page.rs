@@ -120,7 +120,7 @@ impl PaymentPage {
             about: terms.description.clone(),
             story,
             sorry: sorry.map(|key| words.say(key)),
-            test_notice: (is_test && live).then(|| words.say("test-notice")),
+            test_notice: is_test.then(|| words.say("test-notice")),
             clock: view.clock(),
             next: view.next(),
             todo,

@@ -75,13 +75,16 @@ impl Consequence {
     }
 }
 
-/// Why amount or currency of the event do not match the terms of the payment.
+/// Why amount or currency of the event do not match the payment.
 fn mismatch(payment: &Payment, event: &RailEvent) -> Option<ParkReason> {
     let terms = payment.terms();
     if event.currency.is_some_and(|currency| currency != terms.currency) {
         return Some(ParkReason::CurrencyMismatch);
     }
-    // Once a person has booked what arrived, the whole amount would be money beside it.
-    let booked = payment.state().received_amount.unwrap_or(terms.amount);
-    event.amount.is_some_and(|amount| amount != booked).then_some(ParkReason::AmountMismatch)
+    // Once a person has booked what arrived, any other amount is money beside it.
+    let (expected, otherwise) = match payment.state().received_amount {
+        Some(booked) => (booked, ParkReason::Contradiction),
+        None => (terms.amount, ParkReason::AmountMismatch),
+    };
+    event.amount.is_some_and(|amount| amount != expected).then_some(otherwise)
 }
