@@ -132,7 +132,7 @@ impl Statement {
             (None, None) if cursor.is_at("StmtPgntn/PgNb") || cursor.is_at("NtfctnPgntn/PgNb") => {
                 if text != "1" {
                     // Where it goes on behind the page before, its movements are numbered on.
-                    self.number -= usize::from(self.names.0 == self.names.1);
+                    self.number = self.number.saturating_sub(usize::from(self.names.0 == self.names.1));
                     self.id = format!("{}/{}", self.id, short(text));
                 }
             }

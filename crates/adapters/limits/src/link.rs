@@ -68,15 +68,23 @@ pub(crate) enum Failure {
     Forgotten,
 }
 
-/// The category of an error with the server's code (`NOAUTH`) or the system's word. The whole text may quote an address or a
-/// command.
+/// The category of an error with the server's code (`NOAUTH`), what is wrong with its certificate, or the system's word. The
+/// whole text may quote an address or a command.
 fn cause_of(error: &RedisError) -> String {
     let of_system = || {
         let cause = error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
-        Some(cause.downcast_ref::<io::Error>()?.kind().to_string())
+        let cause = cause.downcast_ref::<io::Error>()?;
+        let of_certificate = cause.to_string().strip_prefix("invalid peer certificate: ").map(certificate);
+        Some(of_certificate.unwrap_or_else(|| cause.kind().to_string()))
     };
     let detail = error.code().map(str::to_owned).or_else(of_system);
     detail.map_or_else(|| error.category().to_owned(), |detail| format!("{} ({detail})", error.category()))
+}
+
+/// Why a certificate is not accepted, without the names in it.
+fn certificate(reason: &str) -> String {
+    let word = reason.split([':', ' ', '(', ';', ',']).next().unwrap_or_default();
+    format!("its certificate is not accepted: {word}")
 }
 
 /// How a request is judged.

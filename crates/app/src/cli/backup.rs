@@ -61,7 +61,7 @@ impl Restore {
         }
         let lock = embedded.map(ServingLock::of_database).transpose();
         let _lock =
-            lock.context("a database is restored while nothing serves from it: stop the server first")?;
+            lock.context("the database cannot be restored while a server uses it, or without its lock")?;
         let runtime = session::runtime()?;
         quipu_store::restore(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let (applied, found) = runtime.block_on(async {

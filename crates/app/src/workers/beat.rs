@@ -57,7 +57,7 @@ impl Beat {
 
 /// Whether this node has beaten for long enough to tell dead nodes from those that could not beat. While the database is
 /// away no node can, and the first to reach it again would take all others for dead. So it would if the clock of the
-/// database, by which they are judged, is set forward.
+/// database, by which they are judged, is set forward or back.
 struct Pulse {
     last: Instant,
     /// When the others have had time to beat too.
@@ -109,7 +109,7 @@ mod tests {
             (22, usual, false),
             (26, usual, false),
             (27, usual, true),
-            // Its clock was set forward.
+            // Its clock was set forward, or back.
             (29, Some(Duration::from_secs(22)), false),
             (34, usual, false),
             (39, usual, true),

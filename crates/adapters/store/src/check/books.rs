@@ -57,11 +57,11 @@ pub(super) const STEPS: &str = "
         WINDOW history AS (PARTITION BY merchant_id, environment, payment_id ORDER BY status_version)
     )
     SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || payment_id AS subject,
-        'version ' || CAST(status_version AS TEXT) || ' from ' || COALESCE(previous_status, 'nothing')
+        'version ' || COALESCE(CAST(status_version AS TEXT), 'nothing') || ' from ' || COALESCE(previous_status, 'nothing')
             || ' follows version ' || CAST(COALESCE(version_before, 0) AS TEXT) || ' '
             || COALESCE(status_before, 'nothing') AS detail
     FROM steps
-    WHERE status_version <> COALESCE(CAST(version_before AS BIGINT), 0) + 1 OR previous_status IS DISTINCT FROM status_before
+    WHERE status_version IS DISTINCT FROM COALESCE(CAST(version_before AS BIGINT), 0) + 1 OR previous_status IS DISTINCT FROM status_before
     LIMIT 100";
 
 /// The last step in the history of a payment has the payment's status and version.

@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use diesel::{ExpressionMethods as _, QueryDsl as _, sql_query};
 use quipu_ledger::{Book, Breach, Chain, ChainHash, ChainedRow};
 
-use super::{CountRow, LISTED, dialect};
+use super::{CountRow, LISTED, dialect, unreadable};
 use crate::{
     chain::{
         behind,
@@ -78,23 +78,29 @@ impl Walk {
     }
 }
 
-/// The breaches of all chains.
-pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
-    let mut breaches = Vec::new();
+/// Adds the breaches of all chains.
+pub(super) async fn compare(conn: &mut Connection, breaches: &mut Vec<Breach>) -> Result<(), Fault> {
     for book in Book::ALL {
         let invariant = match book {
             Book::Entries => "entries_as_sealed",
             Book::AuditLog => "audit_log_as_sealed",
         };
-        let mut of_book = Vec::new();
-        for (chain, head) in chains_of(conn, book).await? {
-            let found = verify(conn, chain, head).await?;
-            let named = |detail| Breach { invariant, subject: chain.to_string(), detail };
-            of_book.extend(found.into_iter().map(named));
+        match of_book(conn, book, invariant).await {
+            Ok(found) => breaches.extend(found.into_iter().take(LISTED)),
+            Err(fault) => breaches.push(unreadable(invariant, fault)?),
         }
-        breaches.extend(of_book.into_iter().take(LISTED));
     }
     breaches.extend(of_sealing(conn).await?);
+    Ok(())
+}
+
+async fn of_book(conn: &mut Connection, book: Book, invariant: &'static str) -> Result<Vec<Breach>, Fault> {
+    let mut breaches = Vec::new();
+    for (chain, head) in chains_of(conn, book).await? {
+        let found = verify(conn, chain, head).await?;
+        let named = |detail| Breach { invariant, subject: chain.to_string(), detail };
+        breaches.extend(found.into_iter().map(named));
+    }
     Ok(breaches)
 }
 

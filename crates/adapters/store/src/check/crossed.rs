@@ -153,6 +153,9 @@ pub(super) const DUE_IN_TIME: &str = "
         AND payment.environment = work.environment AND payment.id = work.subject
     WHERE work.queue = 'settlement' AND (work.action NOT IN ('submit', 'ask', 'expire')
         OR work.action = 'submit' AND payment.type NOT IN ('withdrawal', 'withdrawal_pp')
+        OR work.action = 'expire' AND (payment.type = 'withdrawal'
+            OR payment.type = 'withdrawal_pp' AND payment.status <> 'pending')
+        OR work.action = 'ask' AND payment.status = 'pending' AND payment.rail LIKE 'http:%'
         OR work.action = 'expire' AND work.due_at > NOW() + 3660000
             AND work.due_at > COALESCE(payment.expires_at, work.due_at) + 60000
         OR work.action = 'submit' AND work.due_at > NOW() + 3660000 AND payment.rail LIKE 'http:%'

@@ -22,11 +22,11 @@ struct Item {
 
 const EMBEDDED: &str =
     "SELECT type || ' ' || name AS name, COALESCE(sql, '') AS definition FROM sqlite_schema
-    WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_diesel%' ESCAPE '\\' ORDER BY 1";
+    WHERE type = 'trigger' OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> '__diesel_schema_migrations' ORDER BY 1";
 
-/// Triggers with their events and functions, constraints and indexes with their kinds and columns, of a server;
-/// one that is disabled or invalid counts as changed. Each release writes definitions in its own way, so the text
-/// of a condition is not compared.
+/// Tables with their columns, triggers with their events and functions, rules, constraints and indexes with their kinds and
+/// columns, of a server; one that is disabled or invalid counts as changed. Each release writes definitions in its own way, so
+/// the text of a condition is not compared.
 fn of_server() -> String {
     let (of_trigger, of_constraint, of_index) = (
         columns("CAST(tgattr AS TEXT)", "tgrelid"),
@@ -34,20 +34,34 @@ fn of_server() -> String {
         columns("CAST(indkey AS TEXT)", "indrelid"),
     );
     format!(
-        "SELECT 'trigger ' || relname || '.' || tgname AS name,
+        "SELECT 'table ' || relname AS name,
+            CASE relpersistence WHEN 'p' THEN '' ELSE 'not lasting ' END
+                || CASE WHEN relrowsecurity THEN 'with policies ' ELSE '' END
+                || (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod)
+                        || CASE WHEN attnotnull THEN ' not null' ELSE '' END, ', ' ORDER BY attname)
+                    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped) AS definition
+        FROM pg_class WHERE relkind = 'r' AND relnamespace = CAST(current_schema() AS regnamespace)
+        UNION ALL
+        SELECT 'rule ' || relname || '.' || rulename, CAST(ev_type AS TEXT)
+        FROM pg_rewrite JOIN pg_class ON pg_class.oid = ev_class
+        WHERE relkind = 'r' AND relnamespace = CAST(current_schema() AS regnamespace)
+        UNION ALL
+        SELECT 'trigger ' || relname || '.' || tgname,
             CAST(tgenabled AS TEXT) || ' ' || CAST(tgtype AS TEXT) || {of_trigger}
-                || CASE WHEN tgqual IS NULL THEN ' ' ELSE ' conditional ' END || md5(prosrc) AS definition
+                || CASE WHEN tgqual IS NULL THEN ' ' ELSE ' conditional ' END || md5(prosrc)
         FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
         WHERE NOT tgisinternal AND relnamespace = CAST(current_schema() AS regnamespace)
         UNION ALL
         SELECT 'constraint ' || owner.relname || '.' || conname,
-            CASE WHEN convalidated THEN 'valid ' ELSE 'not valid ' END || CAST(contype AS TEXT) || {of_constraint}
+            CASE WHEN convalidated AND NOT EXISTS (SELECT FROM pg_trigger
+                    WHERE tgconstraint = pg_constraint.oid AND tgenabled <> 'O') THEN 'valid ' ELSE 'not valid ' END
+                || CAST(contype AS TEXT) || {of_constraint}
                 || COALESCE(' of ' || other.relname, '')
         FROM pg_constraint JOIN pg_class AS owner ON owner.oid = conrelid
             LEFT JOIN pg_class AS other ON other.oid = confrelid
         WHERE owner.relnamespace = CAST(current_schema() AS regnamespace) AND contype IN ('c', 'f', 'p', 'u')
         UNION ALL
-        SELECT 'index ' || relname, CASE WHEN indisvalid THEN 'valid' ELSE 'not valid' END
+        SELECT 'index ' || relname, CASE WHEN indisvalid AND indisready THEN 'valid' ELSE 'not valid' END
             || CASE WHEN indisunique THEN ' unique' ELSE '' END || {of_index}
             || CASE WHEN indpred IS NULL THEN '' ELSE ' conditional' END
         FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
@@ -81,7 +95,7 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
         Connection::Postgres(conn) => {
             let found: Vec<Item> =
                 diesel_async::RunQueryDsl::load(sql_query(of_server()), &mut ***conn).await?;
-            let found: Vec<_> = found.into_iter().filter(|item| is_ours(&item.name)).collect();
+            let found: Vec<_> = found.into_iter().filter(|item| !NOT_OURS.contains(&&*item.name)).collect();
             Ok(differences(&expected_of_server(), &found))
         }
     }
@@ -95,11 +109,14 @@ fn expected_of_server() -> Vec<Item> {
     OF_SERVER.lines().filter_map(item).collect()
 }
 
-/// Whether a part is compared. The index for the search of tickets exists only where its extension is
-/// allowed, and the list of migrations belongs to the library.
-fn is_ours(name: &str) -> bool {
-    !name.contains("__diesel") && !name.contains("tickets_by_text")
-}
+/// Parts of a server that are not compared: the index for the search of tickets exists only where its extension is allowed, and
+/// the list of migrations belongs to the library.
+const NOT_OURS: [&str; 4] = [
+    "index tickets_by_text",
+    "table __diesel_schema_migrations",
+    "constraint __diesel_schema_migrations.__diesel_schema_migrations_pkey",
+    "index __diesel_schema_migrations_pkey",
+];
 
 fn differences(expected: &[Item], found: &[Item]) -> Vec<Breach> {
     let breach = |item: &Item, detail: &str| Breach {
@@ -116,15 +133,31 @@ fn differences(expected: &[Item], found: &[Item]) -> Vec<Breach> {
             Some(_) => None,
         });
     let added = found.iter().filter(|item| !expected.iter().any(|other| other.name == item.name));
-    // One more table or index changes nothing in the others; a trigger might.
-    let added = added.filter(|item| item.name.starts_with("trigger ")).map(|item| breach(item, "was added"));
+    // One more table or index changes nothing in the others; a trigger or a rule might.
+    let acts = |item: &&Item| item.name.starts_with("trigger ") || item.name.starts_with("rule ");
+    let added = added.filter(acts).map(|item| breach(item, "was added"));
     missing.chain(added).take(LISTED).collect()
 }
 
-/// A definition without comments and line breaks, which do not matter.
+/// A definition without comments, and with one space wherever there is any, both outside of quotes.
 fn plain(definition: &str) -> String {
-    let lines = definition.lines().filter_map(|line| line.split("--").next());
-    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    let (mut plain, mut rest) = (String::new(), definition);
+    while let Some(first) = rest.chars().next() {
+        let is_comment = rest.starts_with("--");
+        let length = match first {
+            '\'' | '"' | '`' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
+            _ if is_comment => rest.find('\n').unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(length);
+        if !is_comment && !first.is_whitespace() {
+            plain.push_str(piece);
+        } else if !plain.ends_with(' ') {
+            plain.push(' ');
+        }
+        rest = after;
+    }
+    plain.trim().to_owned()
 }
 
 #[derive(QueryableByName)]
@@ -158,6 +191,7 @@ mod tests {
         let migrated = item("CREATE TABLE t (a TEXT CHECK (a <> ''))");
         let commented = item("CREATE TABLE t ( -- a letter\n    a TEXT CHECK (a <> ''))");
         assert_eq!(plain("a --b\n  c"), "a c");
+        assert_eq!(plain("a  '--b\n  c'' --\"' \"d  e\" --f"), "a '--b\n  c'' --\"' \"d  e\"");
         assert!(differences(&commented, &item("CREATE TABLE t ( a TEXT CHECK (a <> ''))")).is_empty());
         for other in ["CREATE TABLE t (a TEXT)", "CREATE TABLE t (a TEXT CHECK (a <> 'b'))"] {
             assert_eq!(differences(&migrated, &item(other))[0].detail, "was changed");

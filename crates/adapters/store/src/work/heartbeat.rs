@@ -27,7 +27,7 @@ statement! { Beat on Sqlite {
 } }
 
 statement! {
-    /// How many milliseconds ago the node beat before. The subquery sees the row as it was before the statement.
+    /// How many milliseconds ago the node beat before; negative if the server's clock was set back since. The subquery sees the row as it was before the statement.
     BeatOnServer on Pg => Nullable<BigInt> {
         "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
         concat!(", ", now_on_server!(), ") ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at
@@ -35,10 +35,13 @@ statement! {
     }
 }
 
-statement! { CountOthers on Pg => BigInt {
-    "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
-    concat!(" AND beat_at >= ", now_on_server!(), " - ") => silence: &'a i64 as BigInt ; ""
-} }
+statement! {
+    /// A heartbeat that is long to come was made before the clock of the server was set back, and says nothing.
+    CountOthers on Pg => BigInt {
+        "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
+        concat!(" AND ABS (beat_at - ", now_on_server!(), ") <= ") => silence: &'a i64 as BigInt ; ""
+    }
+}
 
 statement! { ReleaseSilent on Sqlite {
     concat!("UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1
@@ -54,7 +57,7 @@ statement! { ForgetSilent on Sqlite {
 statement! {
     /// The other nodes that are silent, and those of the `forgotten` nodes that have not come back.
     Dead on Pg => Text {
-        concat!("SELECT node FROM nodes WHERE beat_at < ", now_on_server!(), " - ")
+        concat!("SELECT node FROM nodes WHERE ABS (beat_at - ", now_on_server!(), ") > ")
         => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text,
         " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
         ") AS forgotten (node) WHERE node NOT IN (SELECT node FROM nodes)"
@@ -70,7 +73,7 @@ statement! { ReleaseOnServer on Pg {
 statement! { ForgetOnServer on Pg {
     "DELETE FROM nodes WHERE ctid = ANY (ARRAY (SELECT ctid FROM nodes WHERE node = ANY ("
     => nodes: &'a [String] as Array<Text>,
-    concat!(") AND beat_at < ", now_on_server!(), " - ") => silence: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    concat!(") AND ABS (beat_at - ", now_on_server!(), ") > ") => silence: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! {
@@ -82,7 +85,7 @@ statement! {
 }
 
 impl Store {
-    /// Writes this node's heartbeat; answers how long ago the one before was, and how many other nodes live. An embedded
+    /// Writes this node's heartbeat; answers how far from now the one before was, and how many other nodes live. An embedded
     /// file has one node only, which nobody takes for dead.
     pub(crate) async fn say_alive(&self) -> Result<(Option<Duration>, i64), Fault> {
         let node = self.inner.hub.node().to_owned();
@@ -98,7 +101,7 @@ impl Store {
                         let beat = BeatOnServer { node: &node };
                         let pause: Option<i64> = beat.get_result(&mut ***conn).await?;
                         let count = CountOthers { node: &node, silence: &SILENCE };
-                        let pause = pause.map(|pause| Duration::from_millis(pause.try_into().unwrap_or(0)));
+                        let pause = pause.map(|pause| Duration::from_millis(pause.unsigned_abs()));
                         Ok::<_, Fault>((pause, count.get_result(&mut ***conn).await?))
                     }
                 }

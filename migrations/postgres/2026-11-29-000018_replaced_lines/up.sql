@@ -1,0 +1,2 @@
+-- Only SQLite can replace a row in an insertion.
+SELECT 1;
