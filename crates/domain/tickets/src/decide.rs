@@ -71,7 +71,7 @@ impl Desk<'_> {
         draft: &CommentDraft,
         uploads: Vec<CompleteUpload>,
     ) -> Result<TicketChange, NoSuchStep> {
-        let mut comment = self.said(Author::Merchant, draft.body.clone());
+        let mut comment = self.said(ticket, Author::Merchant, draft.body.clone());
         let tenant = ticket.terms().tenant;
         let attached = (0..).zip(&uploads);
         let attached = attached.map(|(place, it)| it.attached(tenant, ticket.id(), comment.id, place));
@@ -85,19 +85,19 @@ impl Desk<'_> {
 
     /// The merchant closes the ticket, and may say why.
     pub fn close(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
-        let comment = comment.map(|body| self.said(Author::Merchant, body));
+        let comment = comment.map(|body| self.said(ticket, Author::Merchant, body));
         self.step(ticket, Step::Close, comment, None)
     }
 
     /// The merchant reopens the ticket, and may say why.
     pub fn reopen(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
-        let comment = comment.map(|body| self.said(Author::Merchant, body));
+        let comment = comment.map(|body| self.said(ticket, Author::Merchant, body));
         self.step(ticket, Step::Reopen, comment, None)
     }
 
     /// Support comments in public. No other comment has an event.
     pub fn reply(&self, ticket: &Ticket, actor: Actor, body: String) -> Result<TicketChange, NoSuchStep> {
-        let comment = self.said(Author::Support(actor), body);
+        let comment = self.said(ticket, Author::Support(actor), body);
         let mut change = self.step(ticket, Step::Reply, Some(comment), None)?;
         let comment = change.comment.as_ref();
         change.events =
@@ -121,8 +121,9 @@ impl Desk<'_> {
     }
 
     /// Support writes a note. The ticket does not change.
-    pub fn note(&self, actor: Actor, body: String) -> Note {
-        Note { id: self.comment_id(), author: actor, body, created_at: self.at }
+    pub fn note(&self, ticket: &Ticket, actor: Actor, body: String) -> Note {
+        let at = ticket.next_at(self.at);
+        Note { id: self.comment_id(at), author: actor, body, created_at: at }
     }
 
     /// A merchant announces a file.
@@ -148,7 +149,7 @@ impl Desk<'_> {
         comment: Option<Comment>,
         summary: Option<String>,
     ) -> Result<TicketChange, NoSuchStep> {
-        let after = ticket.after(step, self.at)?.with_summary(summary);
+        let after = ticket.after(step, ticket.next_at(self.at))?.with_summary(summary);
         let files = comment.as_ref().map_or(&[][..], |comment| &comment.attachments);
         let after = after.with_attachments(files);
         let moved = after.status() != ticket.status();
@@ -157,12 +158,13 @@ impl Desk<'_> {
         Ok(TicketChange { comment, events, ..TicketChange::of(Some(ticket), after) })
     }
 
-    fn said(&self, author: Author, body: String) -> Comment {
-        Comment { id: self.comment_id(), author, body, attachments: Vec::new(), created_at: self.at }
+    fn said(&self, ticket: &Ticket, author: Author, body: String) -> Comment {
+        let at = ticket.next_at(self.at);
+        Comment { id: self.comment_id(at), author, body, attachments: Vec::new(), created_at: at }
     }
 
-    fn comment_id(&self) -> CommentId {
-        CommentId(self.comment_ids.next(self.at, self.entropy))
+    fn comment_id(&self, at: Timestamp) -> CommentId {
+        CommentId(self.comment_ids.next(at, self.entropy))
     }
 }
 

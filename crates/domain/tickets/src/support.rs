@@ -71,7 +71,7 @@ impl TicketOffice {
 
     async fn note(&self, ticket: &Ticket, body: String, actor: &Actor) -> Result<Entry, TicketError> {
         let desk = self.desk();
-        let (tenant, note) = (ticket.terms().tenant, desk.note(actor.clone(), body));
+        let (tenant, note) = (ticket.terms().tenant, desk.note(ticket, actor.clone(), body));
         let row = NoteOn { ticket: ticket.id().clone(), note: note.clone() };
         let mut changes = changes::of_row(tenant, desk.at, row);
         let shown = json!({ "comment_id": note.id, "internal": true });

@@ -153,14 +153,19 @@ impl Ticket {
         (self.state.status == Status::Resolved).then(|| self.state.last_activity_at.plus(after))
     }
 
-    /// The ticket after a step, if it has that step in its status. A reopened ticket is no longer resolved.
+    /// The time of what happens now: after what happened already, whatever the clocks of two nodes say.
+    pub(crate) fn next_at(&self, now: Timestamp) -> Timestamp {
+        let last = self.state.last_activity_at;
+        if now < last { last.plus(Duration::from_millis(1)) } else { now }
+    }
+
+    /// The ticket after a step at its [next time](Self::next_at), if it has that step in its status. A reopened ticket is no
+    /// longer resolved.
     pub(crate) fn after(&self, step: Step, at: Timestamp) -> Result<Self, NoSuchStep> {
         let status = self.state.status;
         let next = status.after(step).ok_or(NoSuchStep { status, step })?;
         let mut ticket = self.clone();
         let state = &mut ticket.state;
-        // Nothing happens before what happened already, whatever the clocks of two nodes say.
-        let at = at.max(state.last_activity_at);
         state.version += 1;
         state.last_activity_at = at;
         if next != status {

@@ -68,6 +68,8 @@ impl Payment {
         })?;
         let TransitionContext { at, entropy, failure, due, provider_reference } = context;
         let Self { terms, mut state } = self.revised();
+        // Nothing happens before what happened already, whatever the clocks of two nodes say.
+        let at = at.max(state.updated_at);
 
         state.provider_reference = state.provider_reference.or(provider_reference);
         match trigger {

@@ -83,7 +83,7 @@ impl RefundPayment {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
                 other => NotAllowed::from(other).into(),
             })?;
-            let at = self.clock.now();
+            let at = self.clock.now().max(payment.state().updated_at);
             let refund = Refund {
                 refund_id: timed_id("rfd", at, &*self.entropy, 16),
                 payment_id: payment.id().clone(),

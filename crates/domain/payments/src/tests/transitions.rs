@@ -216,6 +216,19 @@ fn money_that_arrives_late_completes_and_is_marked() {
 }
 
 #[test]
+fn nothing_happens_before_what_happened_already_whatever_a_clock_says() {
+    let entropy = Counting::default();
+    let withdrawal = standing(PaymentType::Withdrawal, Method::Spei, Status::Pending, true);
+    let at = START.plus(std::time::Duration::from_secs(3));
+    let sent =
+        withdrawal.apply(Trigger::Submit, TransitionContext::new(at, &entropy)).expect("a move").payment;
+    let change = sent.apply(Trigger::Confirm, context(&entropy)).expect("a move");
+    let state = moved(&change).state();
+    assert_eq!((state.updated_at, state.completed_at, change.changes.at), (at, Some(at), at));
+    assert!(events_of(&change.changes).all(|event| event.at == at));
+}
+
+#[test]
 fn what_is_due_afterwards_is_what_the_move_says() {
     let entropy = Counting::default();
     let due = Due { at: START, action: DueAction::Ask };

@@ -82,8 +82,21 @@ fn a_public_reply_is_told_of_and_a_note_changes_nothing() {
     let change = world.desk(90).reply(&ticket, support(), "look".to_owned()).expect("taken");
     assert_eq!(names(&change), ["ticket.comment_added"]);
     assert_eq!(change.ticket.status(), Status::InProgress);
-    let note = world.desk(90).note(support(), "odd".to_owned());
+    let note = world.desk(90).note(&ticket, support(), "odd".to_owned());
     assert!(note.id > change.comment.expect("a comment").id);
+}
+
+#[test]
+fn an_answer_by_a_node_whose_clock_is_behind_comes_after_its_question() {
+    let (world, behind) = (World::new(), World::new());
+    let asked = world.desk(90).comment(&world.ticket_in(Status::InProgress), &comment("when?"), vec![]);
+    let asked = asked.expect("taken");
+    let answered = behind.desk(88).reply(&asked.ticket, support(), "now".to_owned()).expect("taken");
+    let noted = behind.desk(89).note(&answered.ticket, support(), "done".to_owned());
+    let [question, answer] = [asked.comment, answered.comment].map(|comment| comment.expect("a comment"));
+    assert!(question.id < answer.id && answer.id < noted.id);
+    assert!(question.created_at < answer.created_at && answer.created_at < noted.created_at);
+    assert_eq!(answered.ticket.state().last_activity_at, answer.created_at);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_comments_files_are_shown_by_what_merchants_may_know_of_them() {
 fn support_tells_comments_and_notes_apart() {
     let world = World::new();
     let actor = Actor { id: "op_1".to_owned(), name: "Sam".to_owned() };
-    let note: Note = world.desk(5).note(actor, "odd".to_owned());
+    let note: Note = world.desk(5).note(&world.opened().ticket, actor, "odd".to_owned());
     let shown = serde_json::to_value(EntryRecord::of(&Entry::Note(note))).expect("JSON");
     assert_eq!((&shown["internal"], &shown["author"]), (&json!(true), &json!("Sam")));
 }
