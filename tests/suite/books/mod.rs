@@ -182,6 +182,8 @@ async fn nothing_replaces_an_entry_or_a_line(database: Database) {
         Database::Sqlite => &[
             "INSERT OR REPLACE INTO entries SELECT * FROM entries",
             "REPLACE INTO audit_log SELECT * FROM audit_log",
+            "REPLACE INTO audit_log (rowid, id, at, actor_id, actor_name, action, subject, before, after)
+                SELECT rowid, 'other' || id, at, actor_id, 'nobody', action, subject, before, after FROM audit_log",
             "INSERT INTO entries SELECT * FROM entries WHERE true ON CONFLICT DO UPDATE SET amount = 1",
             "UPDATE OR REPLACE entries SET line = 1",
         ],

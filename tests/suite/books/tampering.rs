@@ -6,7 +6,7 @@ use quipu_tests::Database;
 const BEYOND_ADDITION: &str = "UPDATE payments SET amount = 9223372036854775807, fee = 1 WHERE type = 'withdrawal' AND status = 'pending'";
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-pub(super) const TAMPERED: [(&str, &str); 121] = [
+pub(super) const TAMPERED: [(&str, &str); 123] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -35,6 +35,11 @@ pub(super) const TAMPERED: [(&str, &str); 121] = [
         "entries_equal_payments",
     ),
     ("UPDATE payments SET status_version = status_version + 1", "status_versions_gapless"),
+    ("UPDATE events SET status_version = NULL WHERE type = 'payment.completed'", "status_versions_gapless"),
+    (
+        "UPDATE work SET action = 'expire' WHERE subject IN (SELECT id FROM payments WHERE type = 'withdrawal')",
+        "open_payments_are_due",
+    ),
     ("UPDATE payments SET status = 'failed' WHERE status = 'cancelled'", "status_versions_gapless"),
     ("UPDATE payments SET status = 'completed' WHERE status = 'partial_refund'", "counters_equal_rows"),
     ("UPDATE payments SET amount = amount + 1 WHERE status = 'processing'", "events_equal_payments"),
@@ -201,21 +206,30 @@ pub(super) const TAMPERED: [(&str, &str); 121] = [
     ),
 ];
 
-const TAMPERED_IN_SQLITE: [(&str, &str); 9] = [
+const TAMPERED_IN_SQLITE: [(&str, &str); 14] = [
     (BEYOND_ADDITION, "numbers_in_range"),
     ("DELETE FROM merchants", "rows_belong_together"),
     ("UPDATE merchants SET id = id + 1", "rows_belong_together"),
     ("DROP TRIGGER entries_are_never_updated", "schema_as_migrated"),
     ("DROP TRIGGER audit_log_is_never_replaced", "schema_as_migrated"),
     ("CREATE TRIGGER mine AFTER INSERT ON payments BEGIN DELETE FROM events; END", "schema_as_migrated"),
+    ("CREATE TRIGGER __diesel_mine AFTER INSERT ON payments BEGIN DELETE FROM events; END", "schema_as_migrated"),
+    (
+        "DROP TRIGGER entries_are_never_updated; CREATE TRIGGER entries_are_never_updated BEFORE UPDATE ON entries
+            BEGIN SELECT RAISE (ABORT, 'entries --') WHERE 0 AND ('x\nare never changed'); END",
+        "schema_as_migrated",
+    ),
     ("DROP INDEX payments_holding_reference", "schema_as_migrated"),
     ("ALTER TABLE refunds ADD COLUMN mine TEXT", "schema_as_migrated"),
+    ("UPDATE payments SET document = CAST(X'FF' AS TEXT) WHERE status = 'completed'", "payments_can_be_read"),
+    ("UPDATE chains SET hash = CAST(X'FF' AS TEXT) WHERE book = 'entries'", "entries_as_sealed"),
+    ("UPDATE chains SET hash = CAST(X'FF' AS TEXT) WHERE book = 'audit_log'", "audit_log_as_sealed"),
     (
         "PRAGMA ignore_check_constraints = ON; UPDATE payments SET amount = 0 WHERE status = 'processing'",
         "file_integrity",
     ),
 ];
-const TAMPERED_IN_POSTGRES: [(&str, &str); 14] = [
+const TAMPERED_IN_POSTGRES: [(&str, &str); 22] = [
     (BEYOND_ADDITION, "numbers_in_range"),
     ("UPDATE payment_classes SET class = replace(class, 'completed/', 'failed/')", "classes_equal_payments"),
     ("DELETE FROM payment_classes WHERE class LIKE 'cancelled/%'", "classes_equal_payments"),
@@ -228,6 +242,20 @@ const TAMPERED_IN_POSTGRES: [(&str, &str); 14] = [
     ),
     ("DROP INDEX payments_holding_reference", "schema_as_migrated"),
     ("ALTER TABLE balances DROP CONSTRAINT balances_check", "schema_as_migrated"),
+    ("CREATE RULE mine AS ON INSERT TO audit_log DO INSTEAD NOTHING", "schema_as_migrated"),
+    ("ALTER TABLE merchants DISABLE TRIGGER ALL", "schema_as_migrated"),
+    (
+        "UPDATE pg_index SET indisready = FALSE WHERE indexrelid = CAST('payments_holding_reference' AS regclass)",
+        "schema_as_migrated",
+    ),
+    ("ALTER TABLE payments ALTER COLUMN fee DROP NOT NULL", "schema_as_migrated"),
+    ("ALTER TABLE payments ALTER COLUMN fee TYPE NUMERIC", "schema_as_migrated"),
+    ("ALTER TABLE refunds SET UNLOGGED", "schema_as_migrated"),
+    ("ALTER TABLE refunds ENABLE ROW LEVEL SECURITY", "schema_as_migrated"),
+    (
+        "CREATE TRIGGER tickets_by_text_x AFTER INSERT ON entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
+        "schema_as_migrated",
+    ),
     (
         "CREATE TRIGGER mine AFTER INSERT ON payments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
         "schema_as_migrated",

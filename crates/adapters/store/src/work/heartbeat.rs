@@ -18,7 +18,8 @@ use crate::{
     store::Store,
 };
 
-/// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds.
+/// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds. A heartbeat
+/// that is as far ahead was made before the clock of the database was set back, and says nothing.
 const SILENCE: i64 = 7_000;
 
 statement! { Beat on Sqlite {
@@ -35,22 +36,19 @@ statement! {
     }
 }
 
-statement! {
-    /// A heartbeat that is long to come was made before the clock of the server was set back, and says nothing.
-    CountOthers on Pg => BigInt {
-        "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
-        concat!(" AND ABS (beat_at - ", now_on_server!(), ") <= ") => silence: &'a i64 as BigInt ; ""
-    }
-}
+statement! { CountOthers on Pg => BigInt {
+    "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text,
+    concat!(" AND ABS (beat_at - ", now_on_server!(), ") <= ") => silence: &'a i64 as BigInt ; ""
+} }
 
 statement! { ReleaseSilent on Sqlite {
     concat!("UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1
-        WHERE lease_node IN (SELECT node FROM nodes WHERE beat_at < ", now_in_file!(), " - ")
+        WHERE lease_node IN (SELECT node FROM nodes WHERE ABS (beat_at - ", now_in_file!(), ") > ")
     => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text ; ")"
 } }
 
 statement! { ForgetSilent on Sqlite {
-    concat!("DELETE FROM nodes WHERE beat_at < ", now_in_file!(), " - ")
+    concat!("DELETE FROM nodes WHERE ABS (beat_at - ", now_in_file!(), ") > ")
     => silence: &'a i64 as BigInt, " AND node <> " => node: &'a str as Text ; ""
 } }
 

@@ -27,20 +27,13 @@ on_every_store! {
     a_claim_that_is_renewed_is_begun_once,
     what_is_put_off_without_a_claim_counts_its_attempts,
     two_nodes_never_claim_the_same,
-    what_all_nodes_have_claimed_can_be_given_back,
-    what_is_taken_with_its_commit_is_due_at_once_if_its_node_dies,
 }
 
-/// What needs the clock of a server, or another that listens.
+/// What needs another that listens.
 mod databases {
-    use super::{
-        a_commit_that_makes_work_is_heard_of, a_listener_hears_of_every_batch,
-        what_a_silent_node_took_is_given_to_others, work_of_a_silent_node_is_given_to_others,
-    };
+    use super::{a_commit_that_makes_work_is_heard_of, a_listener_hears_of_every_batch};
 
     crate::fixture::on_both_databases! {
-        work_of_a_silent_node_is_given_to_others,
-        what_a_silent_node_took_is_given_to_others,
         a_commit_that_makes_work_is_heard_of,
         a_listener_hears_of_every_batch,
     }
@@ -48,20 +41,20 @@ mod databases {
 
 const QUEUE: Queue = Queue::SETTLEMENT;
 
-fn waiting(at: i64, action: DueAction) -> Sample {
+pub(crate) fn waiting(at: i64, action: DueAction) -> Sample {
     Sample { due: Some(due(after(at), action)), ..Sample::deposit(tenant(1), 5) }
 }
 
-async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<WorkInHand> {
+pub(crate) async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<WorkInHand> {
     let lease = after(until).since(after(at));
     store.claim(QUEUE, after(at), lease, limit).await.expect("claimed")
 }
 
-async fn next_due(store: &AnyStore) -> Option<Timestamp> {
+pub(crate) async fn next_due(store: &AnyStore) -> Option<Timestamp> {
     store.next_due(QUEUE).await.expect("asked")
 }
 
-fn with(work: WorkChange) -> Changes {
+pub(crate) fn with(work: WorkChange) -> Changes {
     let mut changes = Changes::new(tenant(1), START);
     changes.work.push(work);
     changes
@@ -268,68 +261,6 @@ async fn two_nodes_never_claim_the_same(fixture: Fixture) {
     assert_eq!(seen.len(), 100);
 }
 
-async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
-    let (silent, alive) = (fixture.any().await, fixture.any().await);
-    silent.beat().await.expect("it lived");
-    silent.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
-    let lost = claim(&silent, 10, 1_000_000, 1).await.remove(0);
-    alive.beat().await.expect("beaten");
-    alive.release_dead().await.expect("looked for");
-    assert!(claim(&alive, 20, 1_000_000, 1).await.is_empty(), "it was heard of just now");
-    fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
-    alive.beat().await.expect("beaten");
-    alive.release_dead().await.expect("looked for");
-    heard_of(&alive, 10).await;
-    assert_eq!(claim(&alive, 20, 1_000_000, 1).await.len(), 1);
-    silent.commit(with(WorkChange::Done(lost))).await.expect("nothing happens");
-    assert_eq!(next_due(&alive).await, Some(after(1_000_000)), "it is still the other's");
-}
-
-async fn what_all_nodes_have_claimed_can_be_given_back(fixture: Fixture) {
-    let (before, now) = (fixture.any().await, fixture.any().await);
-    before.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
-    assert_eq!(claim(&before, 10, 1_000_000, 1).await.len(), 1);
-    now.release_all().await.expect("given back");
-    assert_eq!(claim(&now, 10, 1_000_000, 1).await.len(), 1);
-}
-
-/// A commit at 10 whose node does at once what is otherwise due at 30.
-fn taking(mut sample: Changes) -> Changes {
-    sample.at = after(10);
-    for change in &mut sample.work {
-        if let WorkChange::Put(work) = change {
-            *change = WorkChange::Take(work.clone());
-        }
-    }
-    sample
-}
-
-async fn what_is_taken_with_its_commit_is_due_at_once_if_its_node_dies(fixture: Fixture) {
-    let (before, now) = (fixture.any().await, fixture.any().await);
-    before.commit(taking(waiting(30, DueAction::Submit).create())).await.expect("committed");
-    assert_eq!(next_due(&now).await, Some(after(30)), "its node does it");
-    assert!(claim(&now, 29, 1_000, 1).await.is_empty(), "its node does it");
-    now.release_all().await.expect("given back");
-    let claimed = claim(&now, 10, 1_000, 1).await.remove(0);
-    assert_eq!((claimed.action.as_str(), claimed.due), ("submit", after(10)));
-    before.commit(taking(waiting(30, DueAction::Submit).create())).await.expect("committed");
-    assert_eq!(claim(&now, 30, 1_000, 2).await.len(), 1, "its time has come, whatever became of its node");
-}
-
-async fn what_a_silent_node_took_is_given_to_others(fixture: Fixture) {
-    let (silent, alive) = (fixture.any().await, fixture.any().await);
-    silent.beat().await.expect("it lived");
-    silent.commit(taking(waiting(30, DueAction::Submit).create())).await.expect("committed");
-    alive.beat().await.expect("beaten");
-    alive.release_dead().await.expect("looked for");
-    assert!(claim(&alive, 20, 1_000, 1).await.is_empty(), "it was heard of just now");
-    fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
-    alive.beat().await.expect("beaten");
-    alive.release_dead().await.expect("looked for");
-    heard_of(&alive, 10).await;
-    assert_eq!(claim(&alive, 20, 1_000, 1).await.len(), 1);
-}
-
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
     let store = fixture.any().await;
     assert!(store.woken(QUEUE, after(10)).now_or_never().is_none());
@@ -342,7 +273,7 @@ async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
 }
 
 /// There is work in the queue that is due before then.
-async fn heard_of(store: &AnyStore, before: i64) {
+pub(crate) async fn heard_of(store: &AnyStore, before: i64) {
     let heard = tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE, after(before))).await;
     heard.expect("heard of");
 }

@@ -7,6 +7,7 @@ mod clocks;
 mod commits;
 mod customers;
 mod days;
+mod dead_nodes;
 mod deadlines;
 mod deliveries;
 mod directory;
