@@ -47,6 +47,9 @@ test('the page turns to completed by itself, without a reload', async () => {
   await gateway.decide(payment, 'approve');
   await turnsTo(page, 'Payment received');
   assert.equal(page.loads, 1);
+  const again = await visit(payment.payment_page_url);
+  for (const one of [page, again]) assert.ok(await one.getByText('No real money moves').isVisible());
+  await done(again);
   assert.equal(await page.locator('#next a').getAttribute('href'), 'https://shop.example/done');
   assert.ok(await page.locator('#todo').isHidden());
   assert.match(await page.title(), /^Payment received/);

@@ -253,6 +253,17 @@ fn the_pages_of_a_statement_name_their_movements_apart() {
 }
 
 #[test]
+fn a_page_without_a_statement_and_a_statement_of_two_pages_are_read_without_a_panic() {
+    let pages = ["2", "3"].map(|number| format!("<StmtPgntn><PgNb>{number}</PgNb></StmtPgntn>")).concat();
+    let outside = STATEMENT.replacen("<Stmt>", &format!("{pages}<Stmt>"), 1);
+    let nameless = STATEMENT.replacen("<Id>S1</Id>", &format!("<Id></Id>{pages}"), 1);
+    for file in [outside, nameless] {
+        assert_ne!(file, STATEMENT);
+        assert_eq!(read(&file).expect("a statement").len(), read(STATEMENT).expect("a statement").len());
+    }
+}
+
+#[test]
 fn an_entry_with_a_banks_own_status_is_passed_over() {
     for own in ["X", "BOOK"] {
         let own = format!("<Sts><Prtry>{own}</Prtry></Sts>");

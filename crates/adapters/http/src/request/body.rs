@@ -284,7 +284,7 @@ fn broken() -> ApiError {
 pub fn read_json(body: &[u8]) -> Result<Value, Problems> {
     json::parse(body).map_err(|flaw| match flaw {
         Flaw::Syntax => Problems::of("body", "must be valid JSON"),
-        Flaw::TooLarge => Problems::of("body", "must not hold a number above 1e308"),
+        Flaw::TooLarge => Problems::of("body", "must not hold a number above 1.79e308"),
         Flaw::TooDeep => {
             Problems::of("body", format_args!("must not be nested more than {} levels deep", json::DEEPEST))
         }
