@@ -220,7 +220,7 @@ test('a recipient fills the form, corrects it, and sees the payout go', async ()
   await page.getByLabel('BSB').fill('12');
   await page.getByLabel('Account number').fill('123456789');
   await page.keyboard.press('Enter');
-  await page.getByText('A BSB has 6 digits.').waitFor();
+  await page.getByText('A BSB has 6 digits. Digits only, without spaces or hyphens.').waitFor();
   assert.equal(await page.getByLabel('BSB').inputValue(), '12');
   assert.equal(await page.getByLabel('BSB').getAttribute('aria-invalid'), 'true');
   assert.deepEqual(await axeOf(page), []);

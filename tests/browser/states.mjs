@@ -43,7 +43,7 @@ test('each method and state: nothing is cut off, and axe-core finds nothing, in 
     }
   }
   assert.deepEqual(found, []);
-  for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'accent-yellow', 'form', 'form-too-late']) {
+  for (const state of ['deposit-completed', 'deposit-late', 'deposit-expired', 'withdrawal-refunded', 'pay-crypto', 'pay-cash-without-bars', 'accent-yellow', 'form', 'form-too-late']) {
     assert.ok(names.includes(`${state}.en.html`), state);
   }
   await page.context().close();

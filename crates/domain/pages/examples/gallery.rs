@@ -118,7 +118,14 @@ fn unusual(brand: &Brand, words: Words) -> Vec<(String, String)> {
         change(&mut state);
         page(&Payment::restore(payment.terms().clone(), state), brand, words, None)
     };
+    let voucher = deposit(Method::Cash, Status::Processing);
+    let mut wide = voucher.state().clone();
+    if let Some(details) = &mut wide.instructions.voucher_details {
+        details.barcode = "VOUCHER-".repeat(10);
+    }
+    let wide = Payment::restore(voucher.terms().clone(), wide);
     vec![
+        ("pay-cash-without-bars".to_owned(), page(&wide, brand, words, None)),
         ("deposit-late".to_owned(), shown(Status::Completed, &late)),
         ("deposit-another-amount".to_owned(), shown(Status::Completed, &short)),
         ("deposit-without-instructions".to_owned(), shown(Status::Processing, &bare)),

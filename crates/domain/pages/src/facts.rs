@@ -4,7 +4,7 @@ use quipu_kernel::Currency;
 use quipu_merchants::Method;
 use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout};
 
-use crate::{money, words::Words};
+use crate::{money, voucher::Voucher, words::Words};
 
 /// One line of a list of facts.
 pub(crate) struct Fact {
@@ -30,12 +30,14 @@ impl Facts {
         let (terms, shown) = (payment.terms(), &payment.state().instructions);
         if let Some(details) = &shown.bank_details {
             facts.amount(payment);
-            facts.bank(details, terms.method);
+            facts.bank(details, account_label(terms.method, terms.currency));
         } else if let Some(details) = &shown.payid_details {
             facts.payid(details);
             facts.amount(payment);
         } else if let Some(details) = &shown.voucher_details {
-            facts.copied("field-voucher", &details.reference);
+            for (label, number) in Voucher::new(details).numbers() {
+                facts.copied(label, number);
+            }
             facts.amount(payment);
         } else if let Some(details) = &shown.crypto_details {
             facts.crypto(details);
@@ -70,13 +72,12 @@ impl Facts {
         self.line("field-amount", vec![shown.with_code()], Some(shown.plain));
     }
 
-    fn bank(&mut self, details: &BankDetails, method: Method) {
+    fn bank(&mut self, details: &BankDetails, account_label: &str) {
         self.copied("field-account-holder", &details.account_holder);
         if let Some(bsb) = &details.bsb {
             self.line("field-bsb", vec![grouped_bsb(bsb)], Some(bsb.clone()));
         }
-        let label = if method == Method::Spei { "field-clabe" } else { "field-account-number" };
-        self.line(label, groups(&details.account_number), Some(details.account_number.clone()));
+        self.line(account_label, groups(&details.account_number), Some(details.account_number.clone()));
         self.copied("field-bank", &details.bank_name);
         if let Some(swift) = &details.swift_code {
             self.copied("field-swift", swift);
@@ -158,7 +159,10 @@ fn masked(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use quipu_payments::{Instructions, Status};
+
     use super::*;
+    use crate::{language::Language, samples};
 
     #[test]
     fn long_numbers_are_read_in_fours_and_other_texts_whole() {
@@ -173,5 +177,32 @@ mod tests {
         assert_eq!(masked("12345678"), "••••\u{a0}78");
         assert_eq!(masked("123"), "••••\u{a0}");
         assert_eq!(masked("ana.perez@example.com"), "a••••@example.com");
+    }
+    #[test]
+    fn an_account_to_pay_into_is_named_as_payouts_name_it() {
+        let table = [
+            (Method::BankTransfer, Currency::ARS, "CBU, CVU or alias"),
+            (Method::BankTransfer, Currency::UYU, "Account number"),
+            (Method::BankTransfer, Currency::AUD, "Account number"),
+            (Method::Spei, Currency::MXN, "CLABE"),
+        ];
+        for (method, currency, label) in table {
+            let number = "2850590940090418135201";
+            let details = BankDetails {
+                amount: "123456".to_owned(),
+                purpose: samples::ID.to_owned(),
+                currency,
+                bank_name: "Bank of Nowhere".to_owned(),
+                swift_code: None,
+                account_holder: "Quipu".to_owned(),
+                account_number: number.to_owned(),
+                bsb: None,
+            };
+            let shown = Instructions { bank_details: Some(details), ..Instructions::default() };
+            let payment = samples::deposit(method, currency, Status::Processing, shown);
+            let facts = Facts::of_deposit(&payment, Words::of(Language::English));
+            let account = facts.iter().find(|fact| fact.copy.as_deref() == Some(number));
+            assert_eq!(account.map(|fact| fact.label.as_str()), Some(label), "{method:?} {currency}");
+        }
     }
 }

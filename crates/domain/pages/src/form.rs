@@ -108,6 +108,10 @@ fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
         "bank_account" if method == Method::Spei => "problem-clabe",
         "bank_account" => "problem-account",
         "bsb" => "problem-bsb",
+        // Told only that it does not fit its kind, a recipient may choose another kind, which takes a mistyped
+        // ABN as a telephone number.
+        "payid" if rule.contains("check digit") => "problem-abn-slip",
+        "payid" if rule.contains("11 digits") => "problem-abn",
         "payid" => "problem-payid",
         _ => "problem-other",
     }
@@ -131,6 +135,38 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_told_as_what_to_correct() {
+        let table = [
+            ("payid", " must be 11 digits", "An ABN has 11 digits, without spaces."),
+            (
+                "payid",
+                " must be an ABN with right check digits",
+                "The ABN has a typing error. Please check every digit.",
+            ),
+            ("payid", " must be an e-mail address", "This does not fit the kind of PayID you chose."),
+            (
+                "payid",
+                " must be a telephone number of 8 to 15 digits",
+                "This does not fit the kind of PayID you chose.",
+            ),
+            ("payid", " is required", "Please fill this in."),
+            ("bsb", " must be 6 digits", "A BSB has 6 digits. Digits only, without spaces or hyphens."),
+            (
+                "bank_account",
+                " must be 10 to 18 digits (a CLABE has 18)",
+                "A CLABE has 18 digits. Digits only, without spaces or hyphens.",
+            ),
+        ];
+        for (member, rule, said) in table {
+            let problem = format!("payout.{member}{rule}");
+            let filled = Filled { values: BTreeMap::new(), problems: vec![problem.clone()] };
+            let (members, words) = ([member.to_owned()], Words::of(Language::English));
+            let form = Form::new(&members, Method::Spei, Currency::MXN, &filled, words);
+            assert_eq!(form.fields[0].problem.as_deref(), Some(said), "{problem}");
+        }
+    }
+
+    #[test]
     fn a_problem_stands_at_its_field_in_the_readers_language() {
         let filled = Filled {
             values: BTreeMap::from([("bsb".to_owned(), "12".to_owned())]),
@@ -143,7 +179,8 @@ mod tests {
         let spanish = Words::of(Language::Spanish);
         let form = Form::new(&members, Method::BankTransfer, Currency::AUD, &filled, spanish);
         let problems: Vec<_> = form.fields.iter().map(|field| field.problem.as_deref()).collect();
-        assert_eq!(problems, [Some("Un BSB tiene 6 dígitos."), Some("Complete este campo."), None]);
+        let bsb = "Un BSB tiene 6 dígitos. Solo dígitos, sin espacios ni guiones.";
+        assert_eq!(problems, [Some(bsb), Some("Complete este campo."), None]);
         assert_eq!(form.fields[0].value, "12");
         assert_eq!(form.fields[0].described.as_deref(), Some("bsb-hint bsb-problem"));
     }

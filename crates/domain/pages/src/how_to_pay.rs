@@ -1,9 +1,9 @@
 //! The instructions for a payer, step by step.
 
 use quipu_merchants::Method;
-use quipu_payments::{CryptoDetails, Payment, VoucherDetails};
+use quipu_payments::{CryptoDetails, Payment};
 
-use crate::{barcode::code_128, qr::qr, words::Words};
+use crate::{qr::qr, voucher::Voucher, words::Words};
 
 /// The instructions of a method.
 pub(crate) struct HowToPay {
@@ -45,8 +45,9 @@ impl HowToPay {
         }
         if let Some(details) = &shown.voucher_details {
             let first = if method == Method::CashStore { "cashstore-1" } else { "cash-1" };
-            let code = barcode(details, words);
-            return Some(Self { code, ..plain(&[first, "voucher-2", "voucher-3"]) });
+            let voucher = Voucher::new(details);
+            let keys = [&[first], voucher.steps().as_slice(), &["voucher-3"]].concat();
+            return Some(Self { code: voucher.code(words), ..plain(&keys) });
         }
         if let Some(details) = &shown.crypto_details {
             return Some(Self::crypto(details, words));
@@ -80,17 +81,6 @@ impl HowToPay {
             .then(|| Button { href: details.uri.clone(), text: words.say("open-wallet") });
         Self { steps, code, button }
     }
-}
-
-fn barcode(details: &VoucherDetails, words: Words) -> Option<Code> {
-    code_128(&details.barcode).map(|(outline, width)| Code {
-        class: "bars",
-        view: format!("-10 0 {} 1", width + 20),
-        outline,
-        stretch: true,
-        label: words.say_with("barcode-of", &[("number", &details.barcode)]),
-        text: Some(details.barcode.clone()),
-    })
 }
 
 /// Whether a link may lead to this address. A rail's answer is not trusted to contain no scripts.

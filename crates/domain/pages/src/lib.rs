@@ -18,8 +18,11 @@ mod notice;
 mod page_urls;
 mod payment_page;
 mod qr;
+#[cfg(test)]
+mod samples;
 mod scheme;
 mod story;
+mod voucher;
 mod words;
 
 pub use assets::{Asset, ICON, asset, policy};

@@ -173,3 +173,48 @@ impl View<'_> {
         Some(Next { class, href, text: self.words.say_with(key, &[("merchant", &self.brand.name)]) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::Currency;
+    use quipu_merchants::Method;
+    use quipu_payments::{Instructions, VoucherDetails};
+
+    use super::*;
+    use crate::{language::Language, samples};
+
+    /// The page of a voucher with this barcode.
+    fn voucher(barcode: &str, method: Method, language: Language) -> String {
+        let (barcode, reference) = (barcode.to_owned(), samples::ID.to_owned());
+        let details = VoucherDetails { barcode, reference, expires_at: None };
+        let shown = Instructions { voucher_details: Some(details), ..Instructions::default() };
+        let payment = samples::deposit(method, Currency::UYU, Status::Processing, shown);
+        PaymentPage::new(samples::view(&payment, &Brand::plain("Aurora"), Words::of(language))).html()
+    }
+
+    #[test]
+    fn a_voucher_shows_its_bars_or_tells_their_number_and_always_asks_for_the_counters() {
+        let (digits, letters) = ("1".repeat(60), "A".repeat(41));
+        let table = [("0123456789", true), (&digits, true), (&letters, false), ("ñandú-77", false)];
+        for language in Language::ALL {
+            for method in [Method::Cash, Method::CashStore] {
+                for (barcode, has_bars) in table {
+                    let page = voucher(barcode, method, language);
+                    let about = format!("{language:?} {method:?} {barcode}");
+                    let says =
+                        |key: &str| page.contains(&format!("<li>{}</li>", Words::of(language).say(key)));
+                    let copies = |number: &str| page.contains(&format!("data-copy=\"{number}\""));
+                    assert_eq!(page.contains("class=\"bars\""), has_bars, "{about}");
+                    assert_eq!(
+                        (says("voucher-2"), says("voucher-barcode")),
+                        (has_bars, !has_bars),
+                        "{about}"
+                    );
+                    assert_eq!(copies(barcode), !has_bars, "{about}");
+                    assert!(page.contains(barcode), "{about}");
+                    assert!(says("voucher-counter") && copies(samples::ID), "{about}");
+                }
+            }
+        }
+    }
+}

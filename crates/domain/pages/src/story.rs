@@ -79,3 +79,26 @@ fn withdrawal(payment: &Payment) -> (&'static str, &'static str) {
         Status::Refunded => ("back", "withdrawal-returned"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::Currency;
+
+    use super::*;
+    use crate::{language::Language, samples};
+
+    #[test]
+    fn who_paid_for_a_cancelled_deposit_is_told_what_one_who_paid_late_is_told() {
+        for language in Language::ALL {
+            let text = |status| {
+                let (method, shown) = (Method::RedirectPay, Instructions::default());
+                let payment = samples::deposit(method, Currency::LKR, status, shown);
+                of(&payment, "Aurora", Words::of(language)).text
+            };
+            let (expired, cancelled) = (text(Status::Expired), text(Status::Cancelled));
+            // And then, for one who has not paid, where to start again.
+            let further = cancelled.strip_prefix(&expired);
+            assert!(further.is_some_and(|further| further.contains("Aurora")), "{language:?}: {cancelled}");
+        }
+    }
+}

@@ -141,8 +141,16 @@ mod tests {
 
     #[test]
     fn numbers_that_stand_on_one_page_have_names_of_their_own() {
-        let labels =
-            ["reference", "payment-number", "field-purpose", "field-voucher", "field-account-number"];
+        let labels = [
+            "reference",
+            "payment-number",
+            "field-purpose",
+            "field-barcode",
+            "field-voucher",
+            "field-bank-account",
+            "field-clabe",
+            "field-cbu",
+        ];
         for language in Language::ALL {
             let names: BTreeSet<_> = labels.iter().map(|label| Words::of(language).say(label)).collect();
             assert_eq!(names.len(), labels.len(), "{language:?}: {names:?}");
