@@ -13,15 +13,15 @@ impl Attention for LoudAttention {
     fn parked(&self, receipt: &Receipt) {
         metrics::counter!(PARKED).increment(1);
         let Receipt { receipt_id, rail, payment_id, reason, .. } = receipt;
-        let (payment, reason) = (payment_id.as_ref().map(PaymentId::as_str), reason.as_str());
-        tracing::warn!(receipt_id, rail, payment, reason, "a message of a rail was parked as a receipt");
+        let (payment_id, reason) = (payment_id.as_ref().map(PaymentId::as_str), reason.as_str());
+        tracing::warn!(receipt_id, rail, payment_id, reason, "a message of a rail was parked as a receipt");
     }
 
     fn lost(&self, rail: &str, payment: &PaymentId, error: &RailEventError) {
-        let payment = payment.as_str();
-        tracing::error!(rail, payment, %error,
-            "a rail refused a deposit that may be paid, and no receipt of that may have been parked: look for one, \
-             or ask the provider which of the two holds");
+        let payment_id = payment.as_str();
+        tracing::error!(rail, payment_id, %error,
+            "a rail refused a deposit that may already be paid, and the receipt that says so may not have been stored: look \
+             for one, or ask the provider whether the deposit was paid");
     }
 }
 
@@ -60,6 +60,7 @@ mod tests {
             event_id: "GE29NB0000000101904917/R1/+5GEL//0".to_owned(),
             kind: RailEventKind::Completed,
             rail_reference: "credit: rent of Ana".to_owned(),
+            provider_reference: Some("of Ana too".to_owned()),
             amount: None,
             currency: None,
             reason: ParkReason::UnknownPayment,

@@ -280,6 +280,7 @@ diesel::table! {
         resolution -> Nullable<Text>,
         resolved_at -> Nullable<BigInt>,
         revision -> BigInt,
+        provider_reference -> Nullable<Text>,
     }
 }
 

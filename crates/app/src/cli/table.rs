@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in order. A list shows those that its rows have.
-const COLUMNS: [&str; 68] = [
+const COLUMNS: [&str; 69] = [
     "at",
     "actor",
     "merchant_id",
@@ -65,6 +65,7 @@ const COLUMNS: [&str; 68] = [
     "detail",
     "reason",
     "rail_reference",
+    "provider_reference",
     "resolution",
     "error",
     "merchant_reference",

@@ -190,7 +190,7 @@ pub struct State {
     pub payout: Option<Payout>,
     /// The instructions for the payer.
     pub instructions: Instructions,
-    /// The rail's own identifier of it: the first one that the rail named.
+    /// The rail's own identifier of it: that of the money which moved, and before that the latest one that the rail named.
     pub provider_reference: Option<String>,
     /// How often the payment was written, including the first time. A decision that changes the payment
     /// refers to it.

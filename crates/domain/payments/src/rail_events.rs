@@ -317,6 +317,7 @@ impl ProcessRailEvent {
             event_id: event.id.clone(),
             kind: event.kind,
             rail_reference: event.rail_reference.clone(),
+            provider_reference: event.provider_reference.clone(),
             amount: event.amount,
             currency: event.currency,
             reason,

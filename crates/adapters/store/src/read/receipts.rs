@@ -29,6 +29,7 @@ pub(crate) struct ReceiptRow {
     resolution: Option<String>,
     resolved_at: Option<i64>,
     _revision: i64,
+    provider_reference: Option<String>,
 }
 
 impl ReceiptRow {
@@ -51,6 +52,7 @@ impl ReceiptRow {
             event_id: self.event_id,
             kind: parsed("an event", &self.kind)?,
             rail_reference: self.rail_reference,
+            provider_reference: self.provider_reference,
             amount,
             currency: self.currency.map(|code| parsed("a currency", &code)).transpose()?,
             reason: parsed("a receipt", &self.reason)?,

@@ -21,6 +21,7 @@ saved_columns! {
         event_id: &'a str as Text = &line.record::<Receipt>().event_id;
         kind named "type": &'a str as Text = line.record::<Receipt>().kind.as_str();
         rail_reference: &'a str as Text = &line.record::<Receipt>().rail_reference;
+        provider_reference: Option<&'a str> as Nullable<Text> = line.record::<Receipt>().provider_reference.as_deref();
         amount: Option<i64> as Nullable<BigInt> = line.record::<Receipt>().amount.map(Amount::get);
         currency: Option<String> as Nullable<Text> =
             line.record::<Receipt>().currency.map(|currency| currency.to_string());

@@ -80,6 +80,8 @@ pub struct Receipt {
     pub kind: RailEventKind,
     /// The reference that the rail gave.
     pub rail_reference: String,
+    /// The provider's or bank's own identifier of the payment that it reported, if it named one.
+    pub provider_reference: Option<String>,
     /// Amount in minor units, if the event has one.
     pub amount: Option<Amount>,
     /// Currency of the amount.

@@ -39,7 +39,7 @@ impl<'a> TransitionContext<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotMoved {
     /// The table has no such move.
-    #[error("a payment that is {} cannot be {}", .status.as_str(), .trigger.participle())]
+    #[error("a payment with status {} cannot be {}", .status.as_str(), .trigger.participle())]
     NoSuchMove {
         /// The status of the payment.
         status: Status,
@@ -71,7 +71,11 @@ impl Payment {
         // Nothing happens before what happened already, whatever the clocks of two nodes say.
         let at = at.max(state.updated_at);
 
-        state.provider_reference = state.provider_reference.or(provider_reference);
+        state.provider_reference = match trigger {
+            // The name of the money that moved counts, whatever an earlier answer called the order.
+            Trigger::Confirm | Trigger::ArriveLate => provider_reference.or(state.provider_reference),
+            _ => state.provider_reference.or(provider_reference),
+        };
         match trigger {
             Trigger::Refund(amount) => {
                 state.refunded_amount = state.refunded_amount.checked_add(amount.minor())?;

@@ -30,7 +30,7 @@ impl Record for Refund {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotRefundable {
     /// Only a deposit that completed can be paid back.
-    #[error("a payment that is {} cannot be refunded", .0.as_str())]
+    #[error("a payment with status {} cannot be refunded", .0.as_str())]
     NotCompleted(Status),
     /// A withdrawal is returned by its bank and not refunded.
     #[error("a withdrawal cannot be refunded")]

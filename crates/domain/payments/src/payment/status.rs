@@ -134,7 +134,7 @@ impl Trigger {
         Self::Return,
     ];
 
-    /// The participle of the move, for a refusal: "a payment that is failed cannot be …".
+    /// The participle of the move, for a refusal: "a payment with status failed cannot be …".
     pub(crate) const fn participle(self) -> &'static str {
         match self {
             Self::Cancel => "cancelled",

@@ -53,16 +53,30 @@ impl<'a> Incoming<'a> {
         Self { rail, event, source, due: None, is_unbookable: false }
     }
 
+    /// Whether a callback names another payment of the provider's than the one that is known.
+    fn names_another(&self, payment: &Payment) -> bool {
+        let (known, named) = (&payment.state().provider_reference, &self.event.provider_reference);
+        self.source == Source::Callback && known.is_some() && named.is_some() && known != named
+    }
+
+    /// Whether a callback that moves the payment tells of another order of the provider's, beside the payment's own:
+    /// its failure or return frees no money, since the payment's own may still be paid. A completion counts, whichever
+    /// order it is of.
+    fn ends_another(&self, payment: &Payment) -> bool {
+        self.event.kind != RailEventKind::Completed && self.names_another(payment)
+    }
+
     /// Whether a callback that fits a settled payment may tell of money beside the payment's own: a person has
     /// accepted another amount, and as much once more may be the rest; or the provider names another payment of its own.
     fn is_other_money(&self, payment: &Payment) -> bool {
-        let kind = self.event.kind;
-        if self.source != Source::Callback || kind == RailEventKind::Failed {
-            return false;
+        match self.event.kind {
+            RailEventKind::Failed => false,
+            RailEventKind::Returned => self.names_another(payment),
+            RailEventKind::Completed => {
+                let is_callback = self.source == Source::Callback;
+                self.names_another(payment) || (is_callback && payment.state().received_amount.is_some())
+            }
         }
-        let (known, named) = (&payment.state().provider_reference, &self.event.provider_reference);
-        let is_another = known.is_some() && named.is_some() && known != named;
-        is_another || (kind == RailEventKind::Completed && payment.state().received_amount.is_some())
     }
 }
 
@@ -94,6 +108,9 @@ impl Effect {
             return Self::Park(Some(payment), ParkReason::Unbookable);
         }
         match Consequence::of(&payment, incoming.event) {
+            Consequence::Move(_) if incoming.ends_another(&payment) => {
+                Self::Park(Some(payment), ParkReason::Contradiction)
+            }
             Consequence::Move(triggers) => Self::Move(payment, triggers),
             Consequence::Known if was_reported || incoming.is_other_money(&payment) => {
                 Self::Park(Some(payment), ParkReason::Contradiction)

@@ -93,8 +93,7 @@ impl SettlePayment {
         let decide = |found: Option<Payment>| {
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             let next = next.take();
-            let is_news = named.is_some() && payment.state().provider_reference.is_none();
-            if next.is_none() && !is_news {
+            if next.is_none() && !changes::is_news(&payment, named.as_deref()) {
                 return Ok(Decided::Stay(()));
             }
             let mut changes = next.unwrap_or_else(|| Changes::new(tenant, self.ports.clock.now()));

@@ -1,6 +1,9 @@
 //! The rail's own identifier of a payment.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use quipu_kernel::Currency;
 
@@ -9,8 +12,9 @@ use super::{
     world::{START, World, amount, deposit, ready},
 };
 use crate::{
-    Arrival, DueAction, ParkReason, Payment, ProcessRailEvent, RailEvent, RailEventKind, RailEventOutcome,
-    RailStatus, Status, Submission, TransitionContext, Trigger, operator_record,
+    Arrival, CrossTenantReads as _, DueAction, ParkReason, Payment, ProcessRailEvent, RailEvent,
+    RailEventKind, RailEventOutcome, RailStatus, Status, Submission, TransitionContext, Trigger,
+    operator_record,
 };
 
 fn accepted(name: Option<&str>) -> Submission {
@@ -23,8 +27,8 @@ fn arrived(units: i64, name: &str) -> RailStatus {
 }
 
 #[test]
-fn the_first_name_that_a_rail_gives_a_withdrawal_is_kept_and_shown_to_staff() {
-    for (first, kept) in [(Some("A-1"), "A-1"), (None, "B-2")] {
+fn a_withdrawal_is_named_after_its_order_and_then_after_the_money_that_moved() {
+    for first in [Some("A-1"), None] {
         let mut rail = issuing(DueAction::Submit);
         rail.expect_submit().times(1).returning(move |_| accepted(first));
         rail.expect_ask().times(1).returning(|_| arrived(50_000, "B-2"));
@@ -36,7 +40,7 @@ fn the_first_name_that_a_rail_gives_a_withdrawal_is_kept_and_shown_to_staff() {
         assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
         let completed = attend(&world, &id);
         assert_eq!(completed.status(), Status::Completed);
-        assert_eq!(operator_record(&completed)["provider_reference"], kept);
+        assert_eq!(operator_record(&completed)["provider_reference"], "B-2");
     }
 }
 
@@ -127,4 +131,69 @@ fn a_callback_may_name_a_deposit() {
         let event = RailEvent { id: id.to_owned(), provider_reference, ..event.clone() };
         assert_eq!(heard(&event), outcome, "{id}");
     }
+}
+
+/// A withdrawal that its rail knows as `A-1`, and what hears of it.
+fn ordered() -> (World, Payment, ProcessRailEvent) {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().times(1).returning(|_| accepted(Some("A-1")));
+    let (world, id) = withdrawal_on(rail);
+    let payment = attend(&world, &id);
+    let hear = hearing(&world);
+    (world, payment, hear)
+}
+
+/// An event under a name, and what comes of it.
+type Told = (RailEventKind, &'static str, RailEventOutcome);
+
+#[test]
+fn of_two_orders_for_a_withdrawal_the_money_that_moved_counts_and_the_other_is_for_staff() {
+    use RailEventKind::{Completed, Failed, Returned};
+    use RailEventOutcome::{Applied, Known, Parked};
+    let other = Parked(ParkReason::Contradiction);
+    let (own, twin) = ("A-1", "B-2");
+    let cases: [(&[Told], Status, &str); 6] = [
+        (&[(Completed, twin, Applied), (Completed, own, other)], Status::Completed, twin),
+        (
+            &[(Completed, own, Applied), (Completed, twin, other), (Returned, twin, other)],
+            Status::Completed,
+            own,
+        ),
+        (&[(Returned, twin, other), (Completed, own, Applied)], Status::Completed, own),
+        (&[(Failed, twin, other), (Completed, own, Applied)], Status::Completed, own),
+        (&[(Failed, twin, other), (Failed, own, Applied), (Failed, twin, Known)], Status::Failed, own),
+        (&[(Completed, own, Applied), (Returned, own, Applied)], Status::Refunded, own),
+    ];
+    for (told, status, name) in cases {
+        let (world, payment, hear) = ordered();
+        for (place, (kind, name, outcome)) in told.iter().enumerate() {
+            let event = RailEvent { id: format!("evt-{place}"), kind: *kind, ..completed(&payment, name) };
+            let heard = ready(hear.run(&payment.terms().rail, &event)).expect("heard");
+            assert_eq!(heard, *outcome, "{place} of {told:?}");
+        }
+        let now = world.store.payment(payment.id());
+        assert_eq!(
+            (now.status(), now.state().provider_reference.as_deref()),
+            (status, Some(name)),
+            "{told:?}"
+        );
+        let receipts = ready(world.store.timeline(&now)).expect("read").receipts;
+        let are_named = receipts.iter().all(|receipt| receipt.provider_reference.is_some());
+        assert!(are_named, "staff ask the provider by its name: {receipts:?}");
+    }
+}
+
+#[test]
+fn an_order_that_is_sent_again_is_known_by_its_latest_name() {
+    let mut rail = issuing(DueAction::Submit);
+    let names = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&names);
+    rail.expect_submit().times(2).returning(move |_| {
+        let count = counted.fetch_add(1, Ordering::Relaxed);
+        accepted(Some(["A-1", "B-2"][count]))
+    });
+    rail.expect_ask().times(1).returning(|_| RailStatus::NotFound);
+    let (world, id) = withdrawal_on(rail);
+    let known = [(); 3].map(|()| attend(&world, &id).state().provider_reference.clone());
+    assert_eq!(known.map(Option::unwrap_or_default), ["A-1", "A-1", "B-2"]);
 }
