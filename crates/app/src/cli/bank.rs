@@ -82,7 +82,6 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     // Before anything is taken into a file, so that nothing is in a file that cannot be written.
     let debtor = debtor(foundation, &route).await?;
     let unfinished = unfinished(out.as_deref())?;
-    let before = foundation.store.latest_bank_export(&route).await?;
     let taking = Mutex::new(None);
     let audit = |export: &BankExport, payments: &[Payment]| {
         locked(&taking).replace(export.export_id.clone());
@@ -95,13 +94,18 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     })?;
     let left_out = left_out.iter().map(misfit).collect::<Vec<_>>();
     let Some((export, payments)) = file else {
-        // Another command may have taken them meanwhile.
-        let latest = foundation.store.latest_bank_export(&route).await?;
+        let latest = foundation.store.latest_bank_export(&route, None).await?;
         let none = json!({ "export_id": null, "payments": 0, "left_out": left_out });
         return session::print(&with_earlier(none, latest.as_ref()));
     };
     let out = out.unwrap_or_else(|| usual_path(&export.export_id));
     let written = write((&export, &payments, &left_out), &debtor, unfinished, &out)?;
+    // Read last, because another command may have made it while this one ran. The file is written whether or not it
+    // can be read.
+    let before = foundation.store.latest_bank_export(&route, Some(&export)).await;
+    let before = before.with_context(|| {
+        format!("{} is written, but the file that was made before it cannot be looked up", out.display())
+    })?;
     answer::print(&with_earlier(written, before.as_ref()))
 }
 
@@ -223,7 +227,7 @@ fn write(
 ) -> Result<Value> {
     let BankExport { export_id, created_at, .. } = export;
     write_to((unfinished, path), export, payments, debtor).with_context(|| {
-        format!("{export_id} has taken its withdrawals and is not written (quipu bank rewrite {export_id} writes it)")
+        format!("export {export_id} holds its withdrawals, but its file was not written: `quipu bank rewrite {export_id}` writes it")
     })?;
     Ok(json!({
         "export_id": export_id,
@@ -291,7 +295,10 @@ mod tests {
         let file = unfinished(Some(&path)).expect("beside it");
         let written = super::write((&export, &[], &[]), &debtor, file, &path);
         let told = format!("{:#}", written.expect_err("it is there"));
-        assert!(told.contains("E1 has taken") && told.contains("quipu bank rewrite E1"), "{told}");
+        assert!(
+            told.contains("E1 holds its withdrawals") && told.contains("quipu bank rewrite E1"),
+            "{told}"
+        );
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), "not sent yet");
         let link = folder.path().join("link.xml");
         std::os::unix::fs::symlink("nowhere", &link).expect("a link");

@@ -143,6 +143,10 @@ pub trait BankReads: Send + Sync {
         export_id: &str,
     ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreError>;
 
-    /// The latest file of a route.
-    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreError>;
+    /// The latest file of a route, or the latest that was made before another.
+    async fn latest_bank_export(
+        &self,
+        route: &ExportRoute,
+        before: Option<&BankExport>,
+    ) -> Result<Option<BankExport>, StoreError>;
 }

@@ -108,8 +108,14 @@ impl BankReads for Store {
         Ok(found.await?)
     }
 
-    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreError> {
+    async fn latest_bank_export(
+        &self,
+        route: &ExportRoute,
+        before: Option<&BankExport>,
+    ) -> Result<Option<BankExport>, StoreError> {
         let route = route.clone();
+        // Its identifier begins with the time at which it was made. Nothing is behind a tilde.
+        let before = before.map_or_else(|| "~".to_owned(), |export| export.export_id.clone());
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = bank_exports::table
@@ -118,6 +124,7 @@ impl BankReads for Store {
                     .filter(bank_exports::currency.eq(route.currency.as_str()))
                     .filter(bank_exports::method.eq(route.method.as_str()))
                     .filter(bank_exports::partner.eq(route.partner))
+                    .filter(bank_exports::id.lt(before))
                     .order((bank_exports::created_at.desc(), bank_exports::id.desc()))
                     .limit(1);
                 let row = first!(conn, ExportColumns, query)?;

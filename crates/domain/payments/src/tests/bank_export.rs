@@ -33,7 +33,11 @@ impl BankReads for ReadBefore {
         unreachable!("nothing is written again")
     }
 
-    async fn latest_bank_export(&self, _: &ExportRoute) -> Result<Option<BankExport>, StoreError> {
+    async fn latest_bank_export(
+        &self,
+        _: &ExportRoute,
+        _: Option<&BankExport>,
+    ) -> Result<Option<BankExport>, StoreError> {
         unreachable!("nobody asks for the earlier file")
     }
 }
