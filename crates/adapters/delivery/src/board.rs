@@ -104,7 +104,7 @@ impl Board {
             let of_merchant = of_merchants.entry(merchant).or_insert_with(|| self.kept_of(merchant));
             let (pace, room) = self.room_beside(&endpoint, in_all, *of_merchant);
             if room.is_none() {
-                self.note_stored(endpoint, merchant);
+                self.note_stored(&endpoint);
                 continue;
             }
             // What does not fit would be read, claimed and given back.
@@ -138,7 +138,7 @@ impl Board {
     fn take_into(&mut self, room: Amount, owed: Owed) -> Result<(), Owed> {
         let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
         if room.is_none() {
-            self.note_stored(id, merchant);
+            self.note_stored(&id);
             return Err(owed);
         }
         if self.changes.contradict(&owed.endpoint) {
@@ -162,10 +162,12 @@ impl Board {
         Some(changed)
     }
 
-    /// Notes that the store may have more due deliveries to an endpoint.
-    pub(crate) fn note_stored(&mut self, endpoint: EndpointId, merchant: MerchantId) {
-        let (_, queue) = self.queues.entry(endpoint).or_insert_with(|| (merchant, EndpointQueue::default()));
-        queue.more_stored = true;
+    /// Notes that the store may have more due deliveries to an endpoint. One that has nothing in hand needs no note:
+    /// what it has in the store is looked for in any case.
+    pub(crate) fn note_stored(&mut self, endpoint: &EndpointId) {
+        if let Some((_, queue)) = self.queues.get_mut(endpoint) {
+            queue.more_stored = true;
+        }
     }
 
     /// The next delivery to attempt, if there is one and a place for it.

@@ -1,7 +1,8 @@
 //! Claims due deliveries from the store while there is room in memory, and releases those that find no room.
 //!
 //! It fetches endpoint by endpoint. A queue in the order of time would fill up with deliveries to a dead
-//! endpoint, and all others would wait behind them.
+//! endpoint, and all others would wait behind them. Which endpoints have something due is asked by time as long as few
+//! deliveries are due; else it walks over all endpoints for which something waits, of which there may be a million.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -11,7 +12,7 @@ use std::{
 };
 
 use quipu_kernel::{StoreError, Tenant, Timestamp, locked};
-use quipu_webhooks::{DeliveryKey, EndpointId, Owed, Waiting, Wanted};
+use quipu_webhooks::{DeliveryKey, DueEndpoints, EndpointId, Owed, Waiting, Wanted};
 use tokio::time::{Instant, timeout};
 
 use crate::{board::Board, in_hand::InHand};
@@ -34,22 +35,26 @@ const SEARCH_EVERY: Duration = Duration::from_mins(1);
 const LOST_AFTER: Duration = Duration::from_mins(2);
 /// More deliveries than a node claims: those in memory, and those whose outcomes are not recorded yet.
 const MOST_CLAIMED: u32 = 50_000;
+/// How long one look goes on walking over endpoints: while more is due than was asked for by time, and else only to find
+/// what disabled endpoints have left. The next look goes on where it ended, and changed endpoints are read in between.
+const WALK: Duration = Duration::from_millis(250);
+const SHORT_WALK: Duration = Duration::from_millis(50);
 /// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
-    let mut search = Search::new();
+    let (mut search, mut walked_to) = (Search::new(), None);
     while !in_hand.is_stopping() {
         // A locked row makes one of these fail; the others are done all the same.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
         let released = search.release_lost(&in_hand).await;
-        let fetched = fetch(&in_hand).await;
+        let fetched = fetch(&in_hand, &mut walked_to).await;
         let rest = match read.and(returned).and(released).and(fetched) {
             Ok(rest) => rest.clamp(SHORTEST_REST, LONGEST_REST),
             Err(error) => {
-                tracing::warn!(%error, "owed deliveries could not be fetched");
+                tracing::warn!(%error, "due deliveries could not be fetched");
                 RECOVERY
             }
         };
@@ -148,31 +153,47 @@ impl Search {
     }
 }
 
-/// Fetches deliveries while there is room; returns the time until more are due.
-async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
+/// Fetches deliveries while there is room; returns the time until more are due. It walks on from the endpoint
+/// `walked_to`, and leaves there the one at which the next look goes on.
+async fn fetch(in_hand: &Arc<InHand>, walked_to: &mut Option<EndpointId>) -> Result<Duration, StoreError> {
     let queue = &in_hand.parts.queue;
-    let now = in_hand.parts.clock.now();
-    let mut after = None;
+    let (now, begun) = (in_hand.parts.clock.now(), Instant::now());
+    let DueEndpoints { endpoints, are_all } = queue.due(now).await?;
+    serve(in_hand, now, endpoints).await?;
+    let patience = if are_all { SHORT_WALK } else { WALK };
     loop {
-        let Waiting { endpoints, next } = queue.waiting(now, after.as_ref()).await?;
-        let mut endpoints = VecDeque::from(endpoints);
-        // In portions: commits stay short, and a portion that brings less than it asked for leaves room for the next.
-        while !in_hand.is_stopping() {
-            let wanted = in_hand.board().wanted(&mut from_fn(|| endpoints.pop_front()), AT_ONCE);
-            if wanted.is_empty() {
-                break;
-            }
-            for left in claim(in_hand, now, wanted).await?.into_iter().rev() {
-                endpoints.push_front(left);
-            }
-        }
-        if next.is_none() {
+        let Waiting { endpoints, next } = queue.waiting(now, walked_to.as_ref()).await?;
+        serve(in_hand, now, endpoints).await?;
+        *walked_to = next;
+        if walked_to.is_none() || begun.elapsed() >= patience {
             break;
         }
-        after = next;
+    }
+    if !are_all && walked_to.is_some() {
+        return Ok(Duration::ZERO);
     }
     let next = queue.next_due(now).await?;
     Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
+}
+
+/// Claims for these endpoints while there is room, in portions: commits stay short, and a portion that brings less than it
+/// asked for leaves room for the next.
+async fn serve(
+    in_hand: &Arc<InHand>,
+    now: Timestamp,
+    endpoints: Vec<(Tenant, EndpointId)>,
+) -> Result<(), StoreError> {
+    let mut endpoints = VecDeque::from(endpoints);
+    while !in_hand.is_stopping() {
+        let wanted = in_hand.board().wanted(&mut from_fn(|| endpoints.pop_front()), AT_ONCE);
+        if wanted.is_empty() {
+            break;
+        }
+        for left in claim(in_hand, now, wanted).await?.into_iter().rev() {
+            endpoints.push_front(left);
+        }
+    }
+    Ok(())
 }
 
 /// Claims a portion for the board. Returns the endpoints to be asked for once more, since the bytes of the claim were
@@ -191,7 +212,7 @@ async fn claim(
             let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint);
             let (got, bytes) = got.fold((0, 0), |(got, bytes), owed| (got + 1, bytes + owed.bytes()));
             if got == one.most || bytes >= one.bytes {
-                board.note_stored(one.endpoint, one.tenant.merchant());
+                board.note_stored(&one.endpoint);
             } else if was_cut {
                 left.push((one.tenant, one.endpoint));
             }

@@ -113,7 +113,7 @@ async fn record(in_hand: &Arc<InHand>, batch: Vec<Outcome>) {
                 return;
             }
             Err(error) if in_hand.is_stopping() && failures >= LAST_TRIES => {
-                tracing::warn!(%error, "outcomes of deliveries were not recorded; they will be sent again");
+                tracing::warn!(%error, "outcomes of deliveries were not recorded; the deliveries will be sent again");
                 return;
             }
             Err(error) => {

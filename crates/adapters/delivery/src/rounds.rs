@@ -35,7 +35,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
             Err(Err(_ended)) => return,
         };
         let are_more = made.unwrap_or_else(|error| {
-            tracing::warn!(%error, "deliveries of dead nodes could not be searched for");
+            tracing::warn!(%error, "deliveries that dead nodes left could not be looked for");
             false
         });
         let rest = if are_more { Duration::ZERO } else { ROUNDS };

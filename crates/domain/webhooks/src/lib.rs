@@ -32,8 +32,8 @@ pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use outcome::{Outcome, Reception};
 pub use ports::{
-    Courier, Deliverer, DeliveryLog, DeliveryQueue, Endpoints, LogFilter, LoggedEvent, RetrySelection,
-    Waiting, Wanted,
+    Courier, Deliverer, DeliveryLog, DeliveryQueue, DueEndpoints, Endpoints, LogFilter, LoggedEvent,
+    RetrySelection, Waiting, Wanted,
 };
 pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};

@@ -173,11 +173,30 @@ pub struct Waiting {
     pub next: Option<EndpointId>,
 }
 
+/// The endpoints of the deliveries that have been due longest.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct DueEndpoints {
+    /// The endpoints and their owners, each once.
+    pub endpoints: Vec<(Tenant, EndpointId)>,
+    /// Whether no other endpoint has a delivery that is due.
+    pub are_all: bool,
+}
+
+impl DueEndpoints {
+    /// The most deliveries that are looked at.
+    pub const MOST: u16 = 1_000;
+}
+
 /// The pending deliveries of all tenants. Deliveries made by a commit of this node are handed over when it
 /// commits. The queue is for deliveries that no node has in hand: those for which there was no room, those
 /// due again, and those that a dead node left behind.
 #[async_trait]
 pub trait DeliveryQueue: Send + Sync {
+    /// The endpoints of those deliveries that are due at `now` and that no node has in hand: of the
+    /// [`DueEndpoints::MOST`] that have been due longest. Endpoints whose deliveries are due later cost nothing here,
+    /// however many there are.
+    async fn due(&self, now: Timestamp) -> Result<DueEndpoints, StoreError>;
+
     /// The endpoints with deliveries that are due at `now` and that no node has in hand, and the endpoints
     /// that are disabled or removed and still have pending deliveries, due or not. It looks at no more than a
     /// thousand endpoints, beginning after `after` in the order of identifiers.

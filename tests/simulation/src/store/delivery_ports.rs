@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use quipu_kernel::{Page, Period, StoreError, Tenant, Timestamp};
 use quipu_merchants::AuditRecord;
 use quipu_webhooks::{
-    DeliveryKey, DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError,
-    EndpointId, Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source,
-    Waiting, Wanted,
+    DeliveryKey, DeliveryLog, DeliveryQueue, DeliveryStatus, DueEndpoints, Endpoint, EndpointChange,
+    EndpointError, EndpointId, Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection,
+    Source, Waiting, Wanted,
 };
 
 use super::{MemoryStore, deliveries::Hearer, payments::paged};
@@ -119,6 +119,18 @@ impl DeliveryLog for MemoryStore {
 
 #[async_trait]
 impl DeliveryQueue for MemoryStore {
+    async fn due(&self, now: Timestamp) -> Result<DueEndpoints, StoreError> {
+        give_way().await;
+        let kept = self.deliveries();
+        let due = kept.hearers.iter().filter(|(_, hearer)| hearer.waiting().any(|due_at| due_at <= now));
+        let endpoints: Vec<_> = due
+            .map(|(id, hearer)| (hearer.endpoint.tenant, id.clone()))
+            .take(DueEndpoints::MOST.into())
+            .collect();
+        let are_all = endpoints.len() < DueEndpoints::MOST.into();
+        Ok(DueEndpoints { endpoints, are_all })
+    }
+
     async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         give_way().await;
         let kept = self.deliveries();

@@ -130,6 +130,11 @@ async fn a_store_that_refuses_for_a_while_learns_every_outcome_in_the_end() {
     world.queue.refusals_left.store(5, Ordering::Relaxed);
     world.hand_over(&World::endpoint("healthy"), 0..50);
     world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 50).await;
+    assert_eq!(
+        world.queue.refusals_left.load(Ordering::Relaxed),
+        0,
+        "the store refused as often as it was told to"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,6 +148,23 @@ async fn more_than_finds_room_is_fetched_later() {
     world.hand_over(&endpoint, 6_000..8_000);
     world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 8_000).await;
     assert_eq!(world.receivers.seen.lock().expect("no panic").len(), 8_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_due_is_sent_however_many_endpoints_wait_for_later() {
+    let world = World::new();
+    world.queue.idle_parts.store(100_000, Ordering::Relaxed);
+    world.queue.add(&world.owed(&World::endpoint("healthy"), 0), false);
+    let since = world.clock.now();
+    world.dispatcher.look();
+    world.until("delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
+    assert!(world.clock.now().since(since) < Duration::from_secs(3));
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let walked = 100_000 - world.queue.idle_parts.load(Ordering::Relaxed);
+    assert!(
+        (20..100).contains(&walked),
+        "{walked} parts in a minute: one in each look, as nothing else is due"
+    );
 }
 
 #[tokio::test(start_paused = true)]

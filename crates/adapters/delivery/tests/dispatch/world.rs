@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use quipu_delivery::{Dispatcher, MOST_AT_ONCE, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
-    Attempted, Begun, Courier, Deliverer, DeliveryKey, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId,
-    EventName, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
+    Attempted, Begun, Courier, Deliverer, DeliveryKey, DeliveryQueue, DeliveryStatus, DueEndpoints, Endpoint,
+    EndpointId, EventName, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -51,6 +51,8 @@ pub(crate) struct Row {
 #[derive(Default)]
 pub(crate) struct Queue {
     pub(crate) rows: Mutex<BTreeMap<(EndpointId, String), Row>>,
+    /// How many parts of a walk over the endpoints are left in which nothing is due. Each takes 100 ms.
+    pub(crate) idle_parts: AtomicUsize,
     /// What other nodes have made of endpoints.
     pub(crate) endpoints: Mutex<Vec<Endpoint>>,
     pub(crate) commits: AtomicUsize,
@@ -88,8 +90,27 @@ impl Queue {
 
 #[async_trait]
 impl DeliveryQueue for Queue {
+    async fn due(&self, now: Timestamp) -> Result<DueEndpoints, StoreError> {
+        let rows = self.rows.lock().expect("no panic");
+        let is_due =
+            |row: &&Row| !row.held && row.status == DeliveryStatus::Pending && row.owed.due_at <= now;
+        let mut due: Vec<_> = rows.values().filter(is_due).collect();
+        due.sort_by_key(|row| row.owed.due_at);
+        let are_all = due.len() < DueEndpoints::MOST.into();
+        due.truncate(DueEndpoints::MOST.into());
+        let endpoints: BTreeMap<_, _> =
+            due.into_iter().map(|row| (row.owed.endpoint.id.clone(), row.owed.endpoint.tenant)).collect();
+        let endpoints = endpoints.into_iter().map(|(id, tenant)| (tenant, id)).collect();
+        Ok(DueEndpoints { endpoints, are_all })
+    }
+
     async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         assert!(!self.is_broken.load(Ordering::Relaxed), "as a fault in a part of the dispatcher would");
+        let one_less = |parts: usize| parts.checked_sub(1);
+        if self.idle_parts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            return Ok(Waiting { endpoints: Vec::new(), next: Some(World::endpoint("idle").id.clone()) });
+        }
         let rows = self.rows.lock().expect("no panic");
         let mut found: Vec<_> = rows
             .values()

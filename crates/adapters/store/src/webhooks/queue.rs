@@ -15,7 +15,8 @@ use diesel::{
 };
 use quipu_kernel::{EventId, StoreError, Timestamp};
 use quipu_webhooks::{
-    DeliveryKey, DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted,
+    DeliveryKey, DeliveryQueue, DueEndpoints, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting,
+    Wanted,
 };
 
 use super::{
@@ -60,6 +61,28 @@ macro_rules! waiting {
 waiting!(Sqlite, WaitingInFile);
 waiting!(Pg, WaitingOnServer);
 
+/// The endpoints of the deliveries that have been due longest, with the number of these deliveries.
+macro_rules! due {
+    ($backend:ty, $name:ident) => {
+        statement! { $name on $backend => (BigInt, Text, Text, BigInt) {
+            "SELECT merchant_id, environment, endpoint_id, COUNT(*) FROM (SELECT merchant_id, environment, endpoint_id
+                FROM deliveries WHERE status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
+            " ORDER BY due_at LIMIT 0 + " => most: &'a i64 as BigInt ; ") AS due GROUP BY merchant_id, environment, endpoint_id"
+        } }
+    };
+}
+
+due!(Sqlite, DueInFile);
+due!(Pg, DueOnServer);
+
+fn due_from(rows: Vec<(i64, String, String, i64)>) -> Result<DueEndpoints, Fault> {
+    let are_all = rows.iter().map(|row| row.3).sum::<i64>() < i64::from(DueEndpoints::MOST);
+    let endpoint = |(merchant, environment, id, _): (i64, String, String, i64)| -> Result<_, Fault> {
+        Ok((tenant_of(merchant, &environment)?, EndpointId::restore(id)))
+    };
+    Ok(DueEndpoints { endpoints: rows.into_iter().map(endpoint).collect::<Result<_, _>>()?, are_all })
+}
+
 /// How long one call goes on disabling endpoints.
 const DISABLING: Duration = Duration::from_secs(2);
 
@@ -99,6 +122,23 @@ statement! { FreeOnServer on Pg {
 
 #[async_trait]
 impl DeliveryQueue for Store {
+    async fn due(&self, now: Timestamp) -> Result<DueEndpoints, StoreError> {
+        let now = now.millis();
+        let due = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let most = &i64::from(DueEndpoints::MOST);
+                let rows = match conn {
+                    Connection::Sqlite(conn) => diesel::RunQueryDsl::load(DueInFile { now, most }, conn)?,
+                    Connection::Postgres(conn) => {
+                        diesel_async::RunQueryDsl::load(DueOnServer { now, most }, &mut ***conn).await?
+                    }
+                };
+                due_from(rows)
+            })
+        });
+        due.await.map_err(|fault: Fault| fault.into())
+    }
+
     async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         let (now, after) = (now.millis(), after.map_or_else(String::new, |id| id.as_str().to_owned()));
         let waiting = self.inner.engine.read(move |conn: &mut Connection| {

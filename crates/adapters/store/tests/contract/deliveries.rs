@@ -171,6 +171,11 @@ async fn a_commit_owes_its_events_to_those_who_hear_them(fixture: Fixture) {
         [(tenant(1), hears.id.clone())]
     );
     assert_eq!(store.waiting(after(10), Some(&hears.id)).await.expect("asked").endpoints, []);
+    let due = async |at: i64| {
+        let due = store.due(after(at)).await.expect("asked");
+        (due.endpoints, due.are_all)
+    };
+    assert_eq!((due(9).await, due(10).await), ((vec![], true), (vec![(tenant(1), hears.id.clone())], true)));
     assert!(claim(&store, &hears, 9, 10).await.is_empty(), "it is not due yet");
     let claimed = claim(&store, &hears, 10, 10).await;
     assert_eq!(ids(&claimed), [told]);

@@ -151,6 +151,7 @@ fn webhooks(store: &Store) -> Vec<Ask<'_>> {
         ask!("the log", async move { store.logged(one, &id(), LogFilter::default(), page).await }),
         ask!("a retry", async move { store.retry(one, &id(), nothing, START).await }),
         ask!("who is owed", store.waiting(START, None)),
+        ask!("what is due", store.due(START)),
         ask!("deliveries", DeliveryQueue::claim(store, START, vec![wanted])),
         ask!("endpoints as they are", store.endpoints_now(vec![id()])),
         ask!("the next delivery", DeliveryQueue::next_due(store, START)),
