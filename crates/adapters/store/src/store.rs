@@ -35,6 +35,7 @@ use crate::{
     single_flight::PaymentLists,
     ticket_search::tally::Tallies,
     transaction::job_state::JobState,
+    work::Unlisted,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -58,8 +59,8 @@ pub(crate) struct Inner {
     /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
-    /// Dead nodes that were forgotten while some of their work was locked and could not be released.
-    pub(crate) forgotten: Mutex<Vec<String>>,
+    /// Nodes without a heartbeat that hold work.
+    pub(crate) unlisted: Mutex<Unlisted>,
     /// Endpoints that the gateway has disabled, until what is owed to them has failed.
     pub(crate) disabled_endpoints: DisabledEndpoints,
 }
@@ -98,7 +99,7 @@ impl Store {
             searches: MerchantQueues::default(),
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
-            forgotten: Mutex::default(),
+            unlisted: Mutex::default(),
             disabled_endpoints: DisabledEndpoints::default(),
         };
         let store = Self { inner: Arc::new(inner) };

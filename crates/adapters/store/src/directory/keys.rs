@@ -1,6 +1,10 @@
 //! API keys.
 
-use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
+use diesel::{
+    ExpressionMethods as _, Insertable, QueryDsl as _, Queryable,
+    pg::Pg,
+    sql_types::{Array, BigInt, Text},
+};
 use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiKeyRecord, ApiVersion, DirectoryError, KeyEnvelope, Scopes};
 
@@ -13,6 +17,7 @@ use crate::{
     error::{Fault, Refused},
     rows::stored::{from_json, tenant_of, to_json},
     schema::api_keys,
+    statement::statement,
 };
 
 /// A key's row, column by column.
@@ -130,12 +135,23 @@ pub(super) async fn revoke_all(
     revoke_all!(conn, api_keys, api_keys::key_id, merchant, at)
 }
 
-/// Notes when keys were last used, in the order of their identifiers so that two nodes do not deadlock.
-pub(super) async fn note_used(
-    conn: &mut Connection,
-    mut uses: Vec<(String, Timestamp)>,
-) -> Result<(), Fault> {
-    uses.sort_unstable();
+// In one round trip, however many keys there are. A row that somebody has locked is left out, or one merchant's lock
+// would hold up the uses of all.
+statement! { NoteUses on Pg {
+    "UPDATE api_keys SET last_used_at = used.at FROM (SELECT key_id, noted.at FROM UNNEST ("
+    => ids: Vec<&'a str> as Array<Text>, ", " => times: Vec<i64> as Array<BigInt> ;
+    ") AS noted (key_id, at) JOIN api_keys USING (key_id) WHERE last_used_at IS NULL OR last_used_at < noted.at
+     ORDER BY key_id FOR UPDATE OF api_keys SKIP LOCKED) AS used WHERE api_keys.key_id = used.key_id"
+} }
+
+/// Notes when keys were last used.
+pub(super) async fn note_used(conn: &mut Connection, uses: Vec<(String, Timestamp)>) -> Result<(), Fault> {
+    if let Connection::Postgres(conn) = conn {
+        use diesel_async::RunQueryDsl as _;
+        let (ids, times) = uses.iter().map(|(key_id, at)| (key_id.as_str(), at.millis())).unzip();
+        NoteUses { ids, times }.execute(&mut ***conn).await?;
+        return Ok(());
+    }
     for (key_id, at) in &uses {
         let older =
             api_keys::table.filter(api_keys::key_id.eq(key_id)).filter(diesel::BoolExpressionMethods::or(

@@ -1,7 +1,10 @@
 //! Heartbeats of nodes, and releasing the work of dead ones. Each is its own transaction, so that a lock on
 //! somebody's work never delays a heartbeat.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use diesel::{
     pg::Pg,
@@ -21,6 +24,12 @@ use crate::{
 /// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds. A heartbeat
 /// that is as far ahead was made before the clock of the database was set back, and says nothing.
 const SILENCE: i64 = 7_000;
+/// How long a node that others have forgotten may hold work before that is given to others. One that lives beats meanwhile.
+const UNLISTED: Duration = Duration::from_secs(5);
+
+/// Nodes without a heartbeat that hold work, with the time at which each was first seen so. There is none for one that this
+/// node has forgotten itself.
+pub(crate) type Unlisted = HashMap<String, Option<Instant>>;
 
 statement! { Beat on Sqlite {
     "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
@@ -75,10 +84,11 @@ statement! { ForgetOnServer on Pg {
 } }
 
 statement! {
-    /// The nodes among `nodes` that still hold work.
-    StillLeasing on Pg => Text {
-        "SELECT node FROM UNNEST (" => nodes: &'a [String] as Array<Text> ;
-        ") AS dead (node) WHERE EXISTS (SELECT FROM work WHERE lease_node = dead.node)"
+    /// The other nodes that hold work and have no heartbeat: they were forgotten while some of their work was locked, or
+    /// claimed it after that.
+    LeasingUnlisted on Pg => Text {
+        "SELECT DISTINCT lease_node FROM work WHERE lease_node IS NOT NULL AND lease_node <> " => node: &'a str as Text ;
+        " AND lease_node NOT IN (SELECT node FROM nodes)"
     }
 }
 
@@ -112,7 +122,10 @@ impl Store {
     /// to take over: work, or deliveries, which are free once their node is forgotten. Locked rows are
     /// skipped and released later.
     pub(crate) async fn release_silent(&self) -> Result<bool, Fault> {
-        let forgotten = locked(&self.inner.forgotten).clone();
+        let known = locked(&self.inner.unlisted).clone();
+        let is_over = |since: &Option<Instant>| since.is_none_or(|since| since.elapsed() >= UNLISTED);
+        let forgotten: Vec<_> =
+            known.iter().filter(|(_, since)| is_over(since)).map(|(node, _)| node.clone()).collect();
         let node = self.inner.hub.node().to_owned();
         let released = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -123,26 +136,32 @@ impl Store {
                             conn,
                         )?;
                         let forget = ForgetSilent { silence: &SILENCE, node: &node };
-                        Ok((freed + diesel::RunQueryDsl::execute(forget, conn)?, Vec::new()))
+                        let freed = freed + diesel::RunQueryDsl::execute(forget, conn)?;
+                        Ok((freed, Vec::<String>::new(), Vec::<String>::new()))
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
                         let dead = Dead { silence: &SILENCE, node: &node, forgotten: &forgotten };
                         let dead: Vec<String> = dead.load(&mut ***conn).await?;
-                        if dead.is_empty() {
-                            return Ok((0, Vec::new()));
+                        let mut freed = 0;
+                        if !dead.is_empty() {
+                            freed += ReleaseOnServer { nodes: &dead }.execute(&mut ***conn).await?;
+                            let forget = ForgetOnServer { nodes: &dead, silence: &SILENCE };
+                            freed += forget.execute(&mut ***conn).await?;
                         }
-                        let freed = ReleaseOnServer { nodes: &dead }.execute(&mut ***conn).await?;
-                        let forget = ForgetOnServer { nodes: &dead, silence: &SILENCE };
-                        let freed = freed + forget.execute(&mut ***conn).await?;
-                        let left = StillLeasing { nodes: &dead }.load(&mut ***conn).await?;
-                        Ok::<_, Fault>((freed, left))
+                        let left = LeasingUnlisted { node: &node }.load(&mut ***conn).await?;
+                        Ok::<_, Fault>((freed, dead, left))
                     }
                 }
             })
         });
-        let (freed, left) = released.await?;
-        *locked(&self.inner.forgotten) = left;
+        let (freed, dead, left) = released.await?;
+        let since = |node: &String| match known.get(node) {
+            _ if dead.contains(node) => None,
+            Some(since) => *since,
+            None => Some(Instant::now()),
+        };
+        *locked(&self.inner.unlisted) = left.into_iter().map(|node| (node.clone(), since(&node))).collect();
         Ok(freed > 0)
     }
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::join;
 use quipu_commit::{Commit as _, Queue, WorkInHand, WorkQueue as _};
+use quipu_kernel::MerchantId;
 use quipu_payments::DueAction;
 use quipu_store::Store;
 use quipu_webhooks::{Endpoint, EndpointChange, RetrySelection};
 
 use crate::{
     deliveries::{add, endpoint, opened, tell_many},
+    directory,
     fixture::{self, AnyDeliveries, Engine, Fixture, until},
     sample::{Sample, after, due, tenant},
 };
@@ -50,6 +52,30 @@ fn a_locked_row_of_a_dead_nodes_work_keeps_nobody_from_beating() {
         locking.batch_execute("ROLLBACK").await.expect("unlocked");
         alive.release_dead().await.expect("released");
         assert_eq!(claim(&alive).await.len(), 1, "what was locked is given to others later");
+    });
+}
+
+/// Another node took it for dead and forgot it while it stood still. It claims before its next heartbeat, and then dies.
+#[test]
+fn what_a_forgotten_node_claims_is_given_to_others_in_seconds() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let (forgotten, alive) = (fixture.open().await, fixture.open().await);
+        for node in [&forgotten, &alive] {
+            node.beat().await.expect("beaten");
+        }
+        let waiting = Some(due(after(10), DueAction::Ask));
+        let sample = Sample { due: waiting, ..Sample::deposit(tenant(1), 5) };
+        forgotten.commit(sample.create()).await.expect("committed");
+        fixture.sql("DELETE FROM nodes").await.expect("forgotten");
+        alive.beat().await.expect("beaten");
+        assert_eq!(claim(&forgotten).await.len(), 1);
+        alive.release_dead().await.expect("looked for");
+        assert!(claim(&alive).await.is_empty(), "it may live, and has a while for a heartbeat");
+        let given = async || {
+            alive.release_dead().await.expect("looked for");
+            claim(&alive).await.len() == 1
+        };
+        until(given).await;
     });
 }
 
@@ -95,5 +121,25 @@ fn all_failed_deliveries_are_retried_whatever_changes_meanwhile() {
         };
         let retrying = store.retry(tenant(1), &hears.id, RetrySelection::default(), after(3));
         assert_eq!(join(retrying, committed).await.0.expect("retried"), 2_499);
+    });
+}
+
+#[test]
+fn a_locked_key_keeps_no_other_use_from_being_noted() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = directory::opened(&fixture).await;
+        for id in ["free", "locked"] {
+            store
+                .add_api_key(directory::key(id, 1), directory::audit("api_key.create"))
+                .await
+                .expect("added");
+        }
+        let lock = "BEGIN; SELECT FROM api_keys WHERE key_id = 'locked' FOR UPDATE";
+        let _locking = session(&fixture, lock).await;
+        let uses = ["free", "locked"].map(|id| (id.to_owned(), after(7))).to_vec();
+        store.note_api_keys_used(uses).await.expect("noted");
+        let mut keys = store.api_keys(MerchantId(1)).await.expect("read");
+        keys.sort_by(|one, other| one.key_id.cmp(&other.key_id));
+        assert_eq!([keys[0].last_used_at, keys[1].last_used_at], [Some(after(7)), None]);
     });
 }
