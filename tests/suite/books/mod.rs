@@ -244,3 +244,31 @@ async fn every_check_of_a_server_sees_what_there_is_by_then(database: Database) 
         assert_eq!(breaches().await[0]["invariant"], "file_integrity");
     }
 }
+
+/// SQLite's own check lists what it finds at some damage, and ends with an error at most.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_page_is_a_breach_of_the_file() {
+    let mut gateway = history(Database::Sqlite).await;
+    assert_eq!(gateway.terminate().await, Some(0));
+    let original = Original::of(&gateway);
+    for root in ["payments", "entries", "events_key", "payments_holding_reference", "work"] {
+        let copy = original.copy().await;
+        let Copied::File(file) = &copy else { unreachable!("it is a file") };
+        let damaged = Command::new("python3").args(["-c", DAMAGE]).arg(file).arg(root).output();
+        CommandOutput::from(damaged.expect("python3")).ok();
+        let checked = copy.check(&gateway);
+        assert_eq!(checked.status, Some(1), "{root}: {}", checked.stderr);
+        let report: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+        assert_eq!(report["breaches"][0]["invariant"], "file_integrity", "{root}: {report}");
+    }
+}
+
+/// Fills the first page of a table or an index with zeros.
+const DAMAGE: &str = "import sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+size = database.execute('PRAGMA page_size').fetchone()[0]
+page = database.execute('SELECT rootpage FROM sqlite_master WHERE name = ?', (sys.argv[2],)).fetchone()[0]
+database.close()
+with open(sys.argv[1], 'r+b') as file:
+    file.seek((page - 1) * size)
+    file.write(bytes(size))";

@@ -26,6 +26,7 @@ use diesel_async::SimpleAsyncConnection as _;
 use futures_util::future::BoxFuture;
 use quipu_ledger::{Breach, CheckReport};
 
+use self::schema::{FILE, SCHEMA};
 use crate::{
     common_time::now_in_file,
     connection::{Connection, execute, first, load},
@@ -102,14 +103,11 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
             conn.batch_execute("SET LOCAL enable_nestloop = off").await?;
         }
         let mut report = CheckReport { breaches: schema::of_file(conn)?, ..CheckReport::default() };
-        report.breaches.extend(schema::compared(conn).await?);
-        let is_whole = report.breaches.is_empty();
         let outcome = compared(conn, &mut report).await;
-        let can_be_summed = report.breaches.iter().all(|breach| breach.invariant != IN_RANGE);
+        // Where the file is damaged, a table or a column is missing, or a sum overflows, not everything can be compared.
+        let is_explained = report.breaches.iter().any(|it| [FILE, SCHEMA, IN_RANGE].contains(&it.invariant));
         match outcome {
-            // Where a table or a column is missing, or a sum overflows, not everything can be compared, and the reason
-            // is named already.
-            Err(Fault::Database(_)) if !is_whole || !can_be_summed => conn.rollback().await?,
+            Err(Fault::Database(_)) if is_explained => conn.rollback().await?,
             compared => {
                 compared?;
                 conn.commit().await?;
@@ -121,6 +119,7 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
 
 /// Adds the breaches that statements find to the report.
 async fn compared(conn: &mut Connection, report: &mut CheckReport) -> Result<(), Fault> {
+    report.breaches.extend(schema::compared(conn).await?);
     report.balances = count(conn, "SELECT COUNT(*) AS count FROM balances").await?;
     report.transactions = count(conn, "SELECT COUNT(*) AS count FROM entries WHERE line = 1").await?;
     report.payments = count(conn, "SELECT COUNT(*) AS count FROM payments").await?;

@@ -1,15 +1,18 @@
 //! The schema itself: the triggers that keep the books append-only, constraints and indexes, and SQLite's own pages.
 
 use diesel::{
-    Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types::Text,
+    Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, result::Error, sql_query,
+    sql_types::Text,
 };
 use quipu_ledger::Breach;
 
 use super::LISTED;
 use crate::{connection::Connection, error::Fault, migrate};
 
-const SCHEMA: &str = "schema_as_migrated";
-const FILE: &str = "file_integrity";
+pub(super) const SCHEMA: &str = "schema_as_migrated";
+pub(super) const FILE: &str = "file_integrity";
+/// What SQLite says of a file whose pages are not as it wrote them.
+const DAMAGED: [&str; 2] = ["malformed", "not a database"];
 
 /// A part of the schema, with its definition.
 #[derive(Debug, PartialEq, Eq, QueryableByName)]
@@ -169,7 +172,13 @@ struct Finding {
 /// SQLite's own check of every page, row, index and constraint.
 pub(super) fn of_file(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
     let Connection::Sqlite(conn) = conn else { return Ok(Vec::new()) };
-    let findings: Vec<Finding> = sql_query(format!("PRAGMA integrity_check({LISTED})")).load(conn)?;
+    let findings = match sql_query(format!("PRAGMA integrity_check({LISTED})")).load::<Finding>(conn) {
+        // It ends with an error where damage keeps it from reading on.
+        Err(Error::DatabaseError(_, told)) if DAMAGED.iter().any(|word| told.message().contains(word)) => {
+            vec![Finding { integrity_check: told.message().to_owned() }]
+        }
+        findings => findings?,
+    };
     let broken = findings.into_iter().filter(|finding| finding.integrity_check != "ok");
     Ok(broken
         .map(|finding| Breach {
