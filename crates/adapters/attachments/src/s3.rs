@@ -35,9 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const DELETION: Duration = Duration::from_secs(5);
 /// How many files of a caller are completed at once.
 const AT_ONCE: usize = 4;
-/// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
-/// it.
-const PIECE: u64 = 1024 * 1024;
+/// How many bytes of an object one request fetches. The client may be slow: the bucket must not wait for it, and the
+/// piece is in memory until the client has taken it.
+const PIECE: u64 = 128 * 1024;
 /// A key that no object has.
 const PROBE: &str = "kept/ready";
 
@@ -280,7 +280,7 @@ impl FileStore for S3Files {
                     return Ok(None);
                 }
                 let piece = store.get_range(&at, from..until).await?;
-                Ok(Some((piece.to_vec(), until)))
+                Ok(Some((Vec::from(piece), until)))
             }
         });
         let pieces = pieces.boxed();

@@ -134,7 +134,7 @@ impl TicketOffice {
             }
         }
         let completed = self.ports.files.complete(&uploads).await;
-        let mut files = Vec::new();
+        let (mut files, mut failure) = (Vec::new(), None);
         for ((upload, (place, named)), arrival) in uploads.into_iter().zip(places).zip(completed) {
             let what: Cow<'_, str> = match arrival {
                 Ok(arrival) => {
@@ -146,15 +146,22 @@ impl TicketOffice {
                     format!("is larger than {MAX_FILE_BYTES} bytes, and was deleted").into()
                 }
                 Err(FileRefused::WrongType) => "is not of its declared type, and was deleted".into(),
-                Err(FileRefused::Failed(cause)) => return Err(TicketError::Files(cause)),
+                Err(FileRefused::Failed(cause)) => {
+                    failure = Some(cause);
+                    continue;
+                }
             };
             problems.add(&format!("attachments.{place}"), what);
         }
-        if problems.is_empty() {
-            return Ok(files);
+        // What was deleted is told even if the store failed at another file: it would not be found again.
+        match failure {
+            None if problems.is_empty() => Ok(files),
+            Some(cause) if problems.is_empty() => Err(TicketError::Files(cause)),
+            _ => {
+                self.clean(&spent, &files).await;
+                Err(TicketError::Invalid(problems))
+            }
         }
-        self.clean(&spent, &files).await;
-        Err(TicketError::Invalid(problems))
     }
 
     /// Refuses if another comment has used one of the uploads meanwhile.

@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Page, Period, Problems};
 use quipu_tickets::{
-    EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
+    Entry, EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
     parse_assignment,
 };
 use serde::Serialize;
@@ -18,6 +18,8 @@ use crate::{
 
 /// The most characters of a name.
 const LONGEST_NAME: usize = 255;
+/// How often the end of a conversation is looked for while others write.
+const MOST_READS: u32 = 4;
 
 fn assignee(query: &Query, problems: &mut Problems) -> Option<String> {
     let name = query.text("assignee", problems)?;
@@ -54,13 +56,7 @@ pub(crate) async fn queue(call: Call, _staff: AuthenticatedOperator) -> Outcome 
 pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
-    let latest = latest(&call, &ticket).await?;
-    let (entries, total) = call
-        .state
-        .services
-        .support_reads
-        .conversation(tenant, ticket.id(), Period::default(), latest)
-        .await?;
+    let (entries, total) = latest(&call, &ticket).await?;
     let payment = match &ticket.terms().payment_id {
         Some(id) => match call.state.services.payments.payment(tenant, id).await? {
             Some(payment) => Some(payments::whole(&call, &payment).await?),
@@ -85,13 +81,21 @@ struct Whole<'a> {
     payment: Option<Value>,
 }
 
-/// The last page of the conversation: all of it, unless it is very long.
-async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
-    let first = Page::new(1, 0).unwrap_or_default();
+/// The last page of the conversation, which is all of it unless it is very long, and the number of its entries.
+async fn latest(call: &Call, ticket: &Ticket) -> Result<(Vec<Entry>, u64), ApiError> {
     let (tenant, ever) = (ticket.terms().tenant, Period::default());
-    let (_, total) = call.state.services.support_reads.conversation(tenant, ticket.id(), ever, first).await?;
-    let behind = total.saturating_sub(Page::MAX_LIMIT.into());
-    Ok(Page::new(Page::MAX_LIMIT, behind).unwrap_or_default())
+    let mut page = Page::new(Page::MAX_LIMIT, 0).unwrap_or_default();
+    let mut reads = 0;
+    loop {
+        let read = call.state.services.support_reads.conversation(tenant, ticket.id(), ever, page).await?;
+        let behind = read.1.saturating_sub(Page::MAX_LIMIT.into());
+        reads += 1;
+        // Somebody may write meanwhile, but not each time.
+        if behind == page.offset() || reads == MOST_READS {
+            return Ok(read);
+        }
+        page = Page::new(Page::MAX_LIMIT, behind).unwrap_or_default();
+    }
 }
 
 /// `GET /operator/v1/tickets/{id}/comments`: the whole conversation, page by page.

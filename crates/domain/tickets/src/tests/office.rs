@@ -125,6 +125,11 @@ fn each_trouble_of_a_file_is_told_by_its_place() {
     bed.files.shelf().troubles.insert(upload.id.clone(), failed);
     let outcome = now(bed.office.comment(TENANT, ticket.id(), &naming(&[&upload])));
     assert!(matches!(outcome, Err(TicketError::Files(cause)) if cause == "no disk"));
+    let other = bed.announced(&ticket, "image/png");
+    bed.files.shelf().troubles.insert(other.id.clone(), FileRefused::WrongType);
+    let both = now(bed.office.comment(TENANT, ticket.id(), &naming(&[&upload, &other])));
+    let told = ["attachments.1 is not of its declared type, and was deleted"];
+    assert_eq!(problems(both), told, "or nobody would learn why it is gone");
 }
 
 #[test]
