@@ -76,6 +76,7 @@ pub(crate) fn require(settings: &Settings) -> Result<()> {
 pub(crate) fn number_run(settings: &Settings) {
     let Some(path) = settings.embedded_database() else { return };
     if let Err(error) = quipu_store::number_run(path) {
-        tracing::warn!(%error, "if the database is replaced, its log may be taken for one of the new database");
+        tracing::warn!(%error, "the run of the database file could not be counted: should another database take its place, SQLite may apply \
+             this one's write-ahead log to it");
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
         tracing::warn!(
             limit = shares.limit,
             needed,
-            "there are fewer open files than {connections} connections and all else may need: raise the limit \
+            "this process may open fewer files than {connections} connections and everything else may need: raise the limit \
              (`ulimit -n`, `LimitNOFILE` of a service, `--ulimit nofile` of a container)"
         );
     }
@@ -94,7 +94,7 @@ pub(crate) fn run(settings: &Settings, mode: Mode) -> Result<ExitCode> {
         let (foundation, folder) = tokio::select! {
             biased;
             () = signals.first() => {
-                tracing::info!("told to end before it served");
+                tracing::info!("told to stop before it began to serve");
                 return Ok(ExitCode::SUCCESS);
             }
             prepared = prepared => prepared?,

@@ -201,6 +201,9 @@ impl Command {
     }
 }
 
+/// After a change whose outcome is unknown, and which sets what it names whether or not that is set already.
+const AGAIN: &str = "the change may have been made: run the command again, which makes it at most once";
+
 async fn create(foundation: &Foundation, new: NewMerchant) -> Result<()> {
     let created = foundation.onboarding().create_merchant(new, Actor::shell()).await;
     let (merchant, webhook_secrets) = answer::explained(created, || {
@@ -215,7 +218,8 @@ async fn create(foundation: &Foundation, new: NewMerchant) -> Result<()> {
 async fn change(foundation: &Foundation, id: MerchantId, body: &Value) -> Result<()> {
     let merchant = session::existing(foundation, id).await?;
     let patch = MerchantPatch::parse(body, merchant.api_version).map_err(session::explained)?;
-    answer::print(&shown(&foundation.onboarding().change_merchant(id, patch, Actor::shell()).await?))
+    let changed = foundation.onboarding().change_merchant(id, patch, Actor::shell()).await;
+    answer::print(&shown(&answer::explained(changed, || AGAIN.to_owned())?))
 }
 
 async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Result<()> {
@@ -239,7 +243,8 @@ async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Resul
 async fn replace_routes(foundation: &Foundation, id: MerchantId, file: &Path, rails: &Rails) -> Result<()> {
     session::existing(foundation, id).await?;
     let routes = read(file, |body| parse_routes(body, |rail| rails.knows(rail)))?;
-    foundation.onboarding().put_routes(id, routes.clone(), Actor::shell()).await?;
+    let put = foundation.onboarding().put_routes(id, routes.clone(), Actor::shell()).await;
+    answer::explained(put, || AGAIN.to_owned())?;
     answer::print(&json!({ "routes": routes }))
 }
 

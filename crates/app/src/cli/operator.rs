@@ -67,7 +67,9 @@ impl Command {
                 if let Err(DirectoryError::NotFound) = revoked {
                     bail!("no operator has the identifier {operator_id}");
                 }
-                revoked?;
+                answer::explained(revoked, || {
+                    "the token may be revoked: quipu operator list shows it".to_owned()
+                })?;
                 answer::print(&json!({ "revoked": operator_id }))
             }
         })

@@ -93,7 +93,10 @@ async fn set(
     let after = page.as_ref().map(|(page, _)| page);
     let set = after.cloned().unwrap_or_default();
     let audit = foundation.onboarding().audit_of_page(merchant, after, Actor::shell());
-    foundation.store.set_merchant_page(merchant, page, audit).await?;
+    let outcome = foundation.store.set_merchant_page(merchant, page, audit).await;
+    answer::explained(outcome, || {
+        format!("the change may have been made: quipu page show {merchant} shows what is set")
+    })?;
     answer::print(&shown(merchant, set))
 }
 

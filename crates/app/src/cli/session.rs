@@ -13,7 +13,7 @@ use quipu_merchants::{DirectoryError, Merchant, Merchants as _};
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::table;
+use super::{answer, table};
 use crate::{
     data_folder::DataFolder,
     database_file, logging,
@@ -47,11 +47,12 @@ pub(super) async fn existing(foundation: &Foundation, id: MerchantId) -> Result<
     foundation.store.merchant(id).await?.with_context(|| format!("no merchant has the number {id}"))
 }
 
-/// The result of a change to a part of an existing merchant, such as a key; fails if the part does not exist.
-pub(super) fn found<T>(outcome: Result<T, DirectoryError>, part: &str) -> Result<T> {
+/// The result of revoking a part of an existing merchant, such as a key; fails if the part does not exist. `list` is
+/// the command that shows these parts.
+pub(super) fn revoked<T>(outcome: Result<T, DirectoryError>, part: &str, list: &str) -> Result<T> {
     match outcome {
         Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
-        outcome => Ok(outcome?),
+        outcome => answer::explained(outcome, || format!("the {part} may be revoked: {list} shows it")),
     }
 }
 

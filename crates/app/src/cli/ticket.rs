@@ -13,8 +13,8 @@ use quipu_kernel::{Environment, MerchantId, PaymentId, Period};
 use quipu_merchants::Actor;
 use quipu_tickets::{
     AttachmentId, Category, EntryRecord, FileRefused, MoveDraft, Priority, QueueFilter, QueueRecord,
-    ReplyDraft, Status, StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice,
-    parse_assignment,
+    ReplyDraft, Status, StoredAttachment, SupportReads, SupportTicket, Ticket, TicketError, TicketId,
+    TicketOffice, parse_assignment,
 };
 use serde_json::json;
 use tempfile::NamedTempFile;
@@ -127,12 +127,12 @@ impl Command {
                 }
                 Self::Assign { id, to } => {
                     let to = parse_assignment(&json!({ "assignee": to })).map_err(session::explained)?;
-                    changed(&office()?.assign(&id, to, &Actor::shell()).await?)
+                    changed(&id, office()?.assign(&id, to, &Actor::shell()).await)
                 }
                 Self::Move { id, to, resolution_summary } => {
                     let body = json!({ "status": to.as_str(), "resolution_summary": resolution_summary });
                     let draft = MoveDraft::parse(&body).map_err(session::explained)?;
-                    changed(&office()?.set_status(&id, &draft, &Actor::shell()).await?)
+                    changed(&id, office()?.set_status(&id, &draft, &Actor::shell()).await)
                 }
                 Self::Comment { id, body, internal } => {
                     let draft = ReplyDraft::parse(&json!({ "body": body, "internal": internal }));
@@ -153,8 +153,11 @@ async fn found(foundation: &Foundation, id: &TicketId) -> Result<Ticket> {
 }
 
 /// Prints a ticket that was changed.
-fn changed(ticket: &Ticket) -> Result<()> {
-    answer::print(&SupportTicket::of(ticket))
+fn changed(id: &TicketId, outcome: Result<Ticket, TicketError>) -> Result<()> {
+    let ticket = answer::explained(outcome, || {
+        format!("the change may have been made: quipu ticket show {id} shows how the ticket stands")
+    })?;
+    answer::print(&SupportTicket::of(&ticket))
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {

@@ -33,7 +33,7 @@ impl Alert {
             Ok(Ok(Some(alert))) => {
                 metrics::counter!(ALERTS).increment(1);
                 tracing::warn!(
-                    payment = %alert.payment_id,
+                    payment_id = %alert.payment_id,
                     "a payment by redirectpay is still unresolved; it will be cancelled if it stays so"
                 );
             }

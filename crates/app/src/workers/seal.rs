@@ -35,7 +35,7 @@ impl Seal {
                     if sealed.more { BREATH } else { usual }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "nothing could be sealed");
+                    tracing::warn!(%error, "the hash chains could not be extended; this is tried again");
                     failures += 1;
                     usual.max(back_off(failures))
                 }

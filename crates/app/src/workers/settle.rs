@@ -137,14 +137,14 @@ fn is_submission(work: &WorkInHand) -> bool {
 async fn attend(settle: Arc<SettlePayment>, work: WorkInHand, until: Instant) -> Option<Key> {
     let id = &work.subject;
     if Instant::now() >= until {
-        tracing::warn!(payment = id, "a due payment was claimed too slowly");
+        tracing::warn!(payment_id = id, "a due payment was claimed too slowly");
         return None;
     }
     // Boxed, because it is large and a task of its own.
     match tokio::time::timeout_at(until, Box::pin(settle.attend(&work))).await {
         Ok(Ok(())) => return Some(key_of(&work)),
-        Ok(Err(error)) => tracing::warn!(payment = id, %error, "a due payment could not be processed"),
-        Err(_) => tracing::warn!(payment = id, "a due payment took too long"),
+        Ok(Err(error)) => tracing::warn!(payment_id = id, %error, "a due payment could not be processed"),
+        Err(_) => tracing::warn!(payment_id = id, "a due payment took too long"),
     }
     None
 }

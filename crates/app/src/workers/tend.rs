@@ -33,8 +33,10 @@ impl Tend {
         let (queue, subject) = (work.queue.0, &work.subject);
         match tokio::time::timeout(PATIENCE, Box::pin(self.office.attend(&work))).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(queue, subject, %error, "work on a ticket was not done"),
-            Err(_) => tracing::warn!(queue, subject, "work on a ticket took too long"),
+            Ok(Err(error)) => {
+                tracing::warn!(queue, subject, %error, "work on a ticket failed; it is tried again");
+            }
+            Err(_) => tracing::warn!(queue, subject, "work on a ticket took too long; it is tried again"),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
         .run(async || {
             let adjustment = Adjustment::parse(merchant, &call.json().await?)?;
             let audit = keyed.action.adjusted(&adjustment);
-            let data = shown(&call, &adjustment, &audit);
+            let data = shown(&adjustment, &audit);
             let recorded = keyed.recorded(audit, &data);
             call.state.services.adjust.run(&adjustment, recorded).await.map_err(in_words_of_adjustment)?;
             Ok(data)
@@ -39,7 +39,7 @@ fn in_words_of_adjustment(error: DecideError) -> Undecided<ApiError> {
     Undecided::Refused(ApiError::refused(ErrorCode::InsufficientBalance, message))
 }
 
-fn shown(call: &Call, adjustment: &Adjustment, audit: &AuditRecord) -> Value {
+fn shown(adjustment: &Adjustment, audit: &AuditRecord) -> Value {
     json!({
         "adjustment_id": audit.id,
         "merchant_id": adjustment.tenant().merchant(),
@@ -47,6 +47,6 @@ fn shown(call: &Call, adjustment: &Adjustment, audit: &AuditRecord) -> Value {
         "currency": adjustment.currency(),
         "amount": adjustment.amount(),
         "reason": adjustment.reason(),
-        "created_at": call.now,
+        "created_at": audit.at,
     })
 }

@@ -35,14 +35,17 @@ impl<'a> KeyedDecision<'a> {
         what: StaffCall<'_>,
     ) -> Result<Self, ApiError> {
         let services = &call.state.services;
-        let action = StaffAction { entropy: services.entropy.as_ref(), at: call.now, actor: staff.actor() };
+        let body = call.body().await?;
+        // The decision is made when its body is there, which may be long after the head.
+        let at = services.clock.now();
+        let action = StaffAction { entropy: services.entropy.as_ref(), at, actor: staff.actor() };
         let Some(key) = kept_answer::idempotency_key(call)? else {
             return Ok(Self { action, attempt: None });
         };
         let (method, path) = (call.request.method(), call.request.path());
-        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
+        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &body].concat();
         let request_hash = sha256_hex(&asked);
-        let request = StaffRequest { tenant, call: what, key: &key, request_hash, at: call.now };
+        let request = StaffRequest { tenant, call: what, key: &key, request_hash, at };
         let (reads, commit) = (Arc::clone(&services.payments), Arc::clone(&services.commit));
         Ok(Self { action, attempt: Some(StaffAttempt::new(reads, commit, request)) })
     }
