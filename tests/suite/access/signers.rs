@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use quipu_tests::{CommandOutput, Database, Gateway};
+use quipu_tests::{CommandOutput, Database, Gateway, draft};
 use serde_json::Value;
 
 use super::people::SigningMerchant;
@@ -30,6 +30,55 @@ async fn every_signer_of_the_document_reads_a_balance() {
             let answer = printed.ok();
             assert!(answer.contains("\"4711\""), "{language} printed {answer:?}");
         }
+    }
+}
+
+/// The signer as the document says to change it for a call with a body.
+fn with_a_body(language: &str, code: &str, body: &str) -> String {
+    let (quoted, headers, with_type) = match language {
+        "python" => (
+            ("b\"\"", format!("b'{body}'")),
+            "headers = {",
+            "headers = {\"Content-Type\": \"application/json\", ",
+        ),
+        "javascript" => (
+            ("\"\", \"GET\"", format!("'{body}', \"GET\"")),
+            "headers = {",
+            "headers = { \"Content-Type\": \"application/json\",",
+        ),
+        "php" => (
+            ("'', 'GET'", format!("'{body}', 'GET'")),
+            "$headers = [",
+            "$headers = ['Content-Type: application/json', ",
+        ),
+        _ => (
+            ("body=''", format!("body='{body}'")),
+            "-H \"X-Merchant-Id",
+            "-H 'Content-Type: application/json' -H \"X-Merchant-Id",
+        ),
+    };
+    let changes = [
+        ("/api/v2/balance?currency=MXN", "/api/v2/payments"),
+        (quoted.0, &quoted.1),
+        ("GET", "POST"),
+        (headers, with_type),
+    ];
+    changes.into_iter().fold(code.to_owned(), |code, (from, to)| {
+        assert_eq!(code.matches(from).count(), 1, "{language}: {from} in {code}");
+        code.replace(from, to)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_signer_of_the_document_sends_a_body() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let merchant = SigningMerchant::onboard(&gateway).await;
+    for (number, (language, runner)) in (0..).zip(LANGUAGES) {
+        let body = draft::deposit_mxn(1_000 + number).to_string();
+        let code = with_a_body(language, &signer(language), &body);
+        let printed = run(runner, &code, gateway.anonymous().base_url(), &merchant);
+        let answer = printed.ok();
+        assert!(answer.contains("\"transaction_id\""), "{language} printed {answer:?}");
     }
 }
 
