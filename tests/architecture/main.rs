@@ -1,4 +1,4 @@
-//! Which crate may depend on which: arrows point one way, from the kernel outwards to the application.
+//! Which crate may depend on which: dependencies point one way, from the application inwards to the kernel.
 
 mod circles;
 mod links;

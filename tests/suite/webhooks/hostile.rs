@@ -38,12 +38,10 @@ fn endless(beginning: &str, again: String, pause: Duration) -> Behaviour {
     Behaviour::Endless(format!("HTTP/1.1 200 OK\r\n{beginning}"), again, pause)
 }
 
-async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database) {
-    let setup = Setup::new(database).set("SIMULATOR__DELAY", "1h").set("WEBHOOKS__RETRY_SCHEDULE", "1h");
-    let gateway = setup.start().await;
-    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+/// Paths that answer wrongly, how each does, and the status and error that its attempts have.
+fn failing(receiver: &Receiver) -> [(&'static str, Behaviour, Value, Value); 5] {
     let inside = format!("Location: {}\r\n", receiver.url("/inside"));
-    let hostile = [
+    [
         (
             "/body",
             Behaviour::Endless("HTTP/1.1 500 No\r\n\r\n".to_owned(), "x".repeat(65_536), Duration::ZERO),
@@ -59,9 +57,15 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
         ("/bomb", bomb(), json!(200), json!(TOO_MUCH)),
         ("/redirects", Behaviour::Answer(307, inside, String::new()), json!(307), Value::Null),
         ("/resets", Behaviour::Reset("HTTP/1.1 200 OK\r\nConte".to_owned()), Value::Null, json!(BROKEN)),
-    ];
+    ]
+}
+
+async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database) {
+    let setup = Setup::new(database).set("SIMULATOR__DELAY", "1h").set("WEBHOOKS__RETRY_SCHEDULE", "1h");
+    let gateway = setup.start().await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     let mut endpoints = Vec::new();
-    for (path, behaviour, status, error) in hostile {
+    for (path, behaviour, status, error) in failing(&receiver) {
         receiver.behave(path, behaviour);
         endpoints.push((
             endpoint(&merchant.api, &receiver.url(path), &["payment.created"]).await,

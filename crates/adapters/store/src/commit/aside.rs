@@ -255,7 +255,8 @@ async fn serve(aside: &Aside, connections: &Connections, hub: &Hub) {
             continue;
         }
         let committing = AssertUnwindSafe(connections.commit(jobs, met, hub)).catch_unwind().await;
-        let ended = committing.inspect_err(|_| tracing::error!("work aside of a lane panicked"));
+        let ended = committing
+            .inspect_err(|_| tracing::error!("committing the changes of a locked merchant panicked"));
         met = ended.unwrap_or(Met::Lock);
         may_end = met == Met::Nothing;
     }

@@ -342,5 +342,5 @@ fn fail_all(jobs: impl IntoIterator<Item = Job>, fault: &Fault) {
         count += 1;
         let _gone = job.reply.send(Err(StoreError::Unavailable(fault.to_string()).into()));
     }
-    tracing::error!(changes = count, %fault, "changes failed");
+    tracing::error!(changes = count, %fault, "a batch failed; none of its changes was made");
 }
