@@ -310,6 +310,10 @@ async fn nobody_has_to_read_what_is_printed(database: Database) {
     let gateway = Gateway::start(database).await;
     let output = gateway.bash("$QUIPU merchant list | true");
     assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""));
+    // A pipe takes 64 KiB, and nobody takes them out of it.
+    let unread = "mkfifo unread && exec 9<>unread && head -c 65536 /dev/zero >&9
+        timeout 20 $QUIPU payment show pay_1763683200000_abcdefghjkmn 2>&9; echo $?";
+    assert_eq!(gateway.bash(unread).stdout.trim(), "2", "it ends by itself");
 }
 
 async fn a_start_that_cannot_be_is_explained(database: Database) {

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(status) => status,
         Err(error) => {
-            standard_error::write_line(&format!("quipu: {error:#}"));
+            standard_error::write_last_line(format!("quipu: {error:#}"));
             ExitCode::from(if error.is::<cli::Unanswered>() { 3 } else { 2 })
         }
     }

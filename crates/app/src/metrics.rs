@@ -2,7 +2,7 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -12,11 +12,11 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use quipu_commit::{Queue, QueueState, WorkQueue};
 use quipu_delivery::metric_names as delivery;
 use quipu_http::{Measured, metric_names as http};
-use quipu_kernel::{Clock, Timestamp};
+use quipu_kernel::{Clock, StoreError, Timestamp, locked};
 use quipu_payments::DueAction;
 use quipu_rails::metric_names as rails;
 use quipu_signing::SystemEntropy;
-use quipu_store::metric_names as store;
+use quipu_store::{Store, metric_names as store};
 use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
@@ -24,6 +24,9 @@ use crate::{listening::listen, logging::Logging, stop_signal::StopSignal};
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
+/// The same for what can be late by hours.
+const DELAYS: [f64; 14] =
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0];
 /// Upper bounds of buckets of batches, in changes.
 const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 /// How often samples are put into buckets.
@@ -46,12 +49,13 @@ const COUNTERS: [(&str, &str); 10] = [
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// The gauges, with their descriptions.
-const GAUGES: [(&str, &str); 13] = [
+const GAUGES: [(&str, &str); 14] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     (delivery::ATTEMPTS_UNDER_WAY, "Attempts to deliver an event that this process is making"),
     (delivery::DELIVERIES_IN_MEMORY, "Deliveries that wait in this process for a place"),
-    (store::COMMIT_WAITING, "Changes that wait for the next transaction"),
+    (COMMIT_WAITING, "Changes that wait for the next transaction"),
+    (DATABASE_ANSWERS, "Whether the database answered this scrape: 1 or 0"),
     (store::COMMIT_ASIDES, "Merchants who wait for somebody's lock beside the others"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
@@ -81,6 +85,8 @@ pub(crate) const PARKED: &str = "quipu_receipts_parked_total";
 pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
 /// How late due payments were taken on, those apart that are submitted.
 pub(crate) const DUE_DELAY_SECONDS: &str = "quipu_due_delay_seconds";
+const COMMIT_WAITING: &str = "quipu_commit_waiting";
+const DATABASE_ANSWERS: &str = "quipu_database_answers";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
@@ -144,12 +150,12 @@ impl Collected {
 }
 
 fn install() -> Result<PrometheusHandle> {
+    let full = |name: &str| Matcher::Full(name.to_owned());
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
-        .and_then(|builder| {
-            let batches = Matcher::Full(store::COMMIT_BATCH_CHANGES.to_owned());
-            builder.set_buckets_for_metric(batches, &BATCHES)
-        })
+        .and_then(|builder| builder.set_buckets_for_metric(full(delivery::DELAY_SECONDS), &DELAYS))
+        .and_then(|builder| builder.set_buckets_for_metric(full(DUE_DELAY_SECONDS), &DELAYS))
+        .and_then(|builder| builder.set_buckets_for_metric(full(store::COMMIT_BATCH_CHANGES), &BATCHES))
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(|error| anyhow!("metrics cannot be collected: {error}"))
 }
@@ -160,12 +166,27 @@ pub(crate) struct Metrics {
     scraped: Arc<Scraped>,
 }
 
-/// The sources that a scrape reads.
+/// What a scrape reads.
 struct Scraped {
     collected: Collected,
-    queue: Arc<dyn WorkQueue>,
-    deliveries: Arc<dyn DeliveryQueue>,
-    clock: Arc<dyn Clock>,
+    sources: Sources,
+    seen: Mutex<Seen>,
+}
+
+/// Where the gauges that nothing else updates come from.
+pub(crate) struct Sources {
+    pub(crate) queue: Arc<dyn WorkQueue>,
+    pub(crate) deliveries: Arc<dyn DeliveryQueue>,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What the database last said. What waits grows older while it says nothing.
+#[derive(Default)]
+struct Seen {
+    work: Vec<QueueState>,
+    owed: u64,
+    oldest: Option<Timestamp>,
 }
 
 /// A listener for metrics.
@@ -174,22 +195,16 @@ pub(crate) fn listener(address: SocketAddr) -> Result<TcpListener> {
 }
 
 impl Metrics {
-    pub(crate) fn over(
-        listener: TcpListener,
-        collected: Collected,
-        queue: Arc<dyn WorkQueue>,
-        deliveries: Arc<dyn DeliveryQueue>,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self> {
+    pub(crate) fn over(listener: TcpListener, collected: Collected, sources: Sources) -> Result<Self> {
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
-        Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, deliveries, clock }) })
+        Ok(Self { listener, scraped: Arc::new(Scraped { collected, sources, seen: Mutex::default() }) })
     }
 
     /// Serves until told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let Self { listener, scraped } = self;
         let source: Arc<dyn Measured> = Arc::clone(&scraped) as _;
-        let (clock, entropy) = (Arc::clone(&scraped.clock), Arc::new(SystemEntropy));
+        let (clock, entropy) = (Arc::clone(&scraped.sources.clock), Arc::new(SystemEntropy));
         let mut serving = match quipu_http::serve_measured(listener, source, clock, entropy) {
             Ok(serving) => serving,
             Err(error) => {
@@ -206,7 +221,10 @@ impl Metrics {
                     tokio::join!(async { serving.await.ok() }, handle.stop(true));
                     return;
                 }
-                _ended = &mut serving => return,
+                ended = &mut serving => {
+                    tracing::error!(error = ended.err().map(tracing::field::display), "the server of metrics has ended");
+                    return;
+                }
                 () = tokio::time::sleep(UPKEEP) => {}
             }
         }
@@ -214,25 +232,46 @@ impl Metrics {
 }
 
 impl Scraped {
-    /// Updates the gauges that nothing else updates. If the database does not answer they keep their values.
+    /// Updates the gauges that nothing else updates.
     async fn look_at_work(&self) {
-        let now = self.clock.now();
-        match tokio::time::timeout(GLANCE, self.queue.queues(now)).await {
-            Ok(Ok(waiting)) => show(&waiting, now),
-            Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
-            Err(_) => tracing::debug!("waiting work could not be counted in time"),
+        let Sources { queue, deliveries, store, clock } = &self.sources;
+        let now = clock.now();
+        let found = within(GLANCE, queue.queues(now)).await;
+        let backlog = within(GLANCE, deliveries.backlog()).await;
+        let answers = if found.is_some() && backlog.is_some() { 1.0 } else { 0.0 };
+        metrics::gauge!(DATABASE_ANSWERS).set(answers);
+        metrics::gauge!(COMMIT_WAITING).set(count(store.waiting_changes() as u64));
+        let mut seen = locked(&self.seen);
+        if let Some(work) = found {
+            seen.work = work;
         }
-        match tokio::time::timeout(GLANCE, self.deliveries.backlog()).await {
-            Ok(Ok((owed, oldest))) => {
-                #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries than 2^52")]
-                metrics::gauge!(WEBHOOKS_OWED).set(owed as f64);
-                let oldest = oldest.map_or(Duration::ZERO, |oldest| now.since(oldest));
-                metrics::gauge!(WEBHOOKS_OLDEST).set(oldest.as_secs_f64());
-            }
-            Ok(Err(error)) => tracing::debug!(%error, "owed deliveries could not be counted"),
-            Err(_) => tracing::debug!("owed deliveries could not be counted in time"),
+        if let Some(backlog) = backlog {
+            (seen.owed, seen.oldest) = backlog;
         }
+        show(&seen.work, now);
+        metrics::gauge!(WEBHOOKS_OWED).set(count(seen.owed));
+        metrics::gauge!(WEBHOOKS_OLDEST).set(age(seen.oldest, now));
     }
+}
+
+/// What the database answers in time.
+async fn within<T>(time: Duration, asked: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+    match tokio::time::timeout(time, asked).await {
+        Ok(Ok(found)) => return Some(found),
+        Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
+        Err(_) => tracing::debug!("waiting work could not be counted in time"),
+    }
+    None
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there is far less work than 2^52")]
+const fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// How long something has waited, in seconds.
+fn age(since: Option<Timestamp>, now: Timestamp) -> f64 {
+    since.map_or(Duration::ZERO, |since| now.since(since)).as_secs_f64()
 }
 
 #[async_trait]
@@ -247,20 +286,19 @@ impl Measured for Scraped {
 fn show(waiting: &[QueueState], now: Timestamp) {
     let of = |wanted: &dyn Fn(&QueueState) -> bool| {
         let found = waiting.iter().filter(|state| wanted(state));
-        let (count, oldest) = found.fold((0, None), |(count, oldest): (u64, Option<Timestamp>), state| {
-            (count + state.overdue, oldest.into_iter().chain(state.oldest).min())
-        });
-        #[expect(clippy::cast_precision_loss, reason = "there is far less work than 2^52")]
-        let count = count as f64;
-        (count, oldest.map_or(Duration::ZERO, |oldest| now.since(oldest)).as_secs_f64())
+        let (waiting, oldest) =
+            found.fold((0, None), |(waiting, oldest): (u64, Option<Timestamp>), state| {
+                (waiting + state.overdue, oldest.into_iter().chain(state.oldest).min())
+            });
+        (count(waiting), age(oldest, now))
     };
     for queue in Queue::ALL {
-        let (count, oldest) = of(&|state| state.queue == *queue);
-        metrics::gauge!(WORK_WAITING, "queue" => queue.0).set(count);
+        let (waiting, oldest) = of(&|state| state.queue == *queue);
+        metrics::gauge!(WORK_WAITING, "queue" => queue.0).set(waiting);
         metrics::gauge!(WORK_OLDEST, "queue" => queue.0).set(oldest);
     }
     let submit = DueAction::Submit.as_str();
-    let (count, oldest) = of(&|state| state.queue == Queue::SETTLEMENT && state.action == submit);
-    metrics::gauge!(PAYOUTS_WAITING).set(count);
+    let (waiting, oldest) = of(&|state| state.queue == Queue::SETTLEMENT && state.action == submit);
+    metrics::gauge!(PAYOUTS_WAITING).set(waiting);
     metrics::gauge!(PAYOUTS_OLDEST).set(oldest);
 }

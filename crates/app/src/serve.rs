@@ -24,13 +24,13 @@ use crate::{
     listening::{listen, reachable},
     logging,
     master_key::{self, Start},
-    metrics::{self, Collected, Metrics},
+    metrics::{self, Collected, Metrics, Sources},
     mode::Mode,
     readiness::Parts,
     runtimes::{self, Runtimes, cores},
     sealed_keys,
     signals::Signals,
-    standard_output,
+    standard_error, standard_output,
     stopping::serve_until,
     traces::{self, Traces},
     wire::{self, Delivering, Foundation, UseCases},
@@ -42,7 +42,11 @@ const END: Duration = Duration::from_secs(30);
 /// How long its parts may take to finish: calls and workers, which end at the same time, and then the rest.
 const DRAIN: Duration = Duration::from_secs(27);
 const _: () = assert!(
-    DRAIN.as_millis() + runtimes::END.as_millis() + traces::END.as_millis() + logging::END.as_millis()
+    DRAIN.as_millis()
+        + runtimes::END.as_millis()
+        + traces::END.as_millis()
+        + logging::END.as_millis()
+        + standard_error::END.as_millis()
         <= END.as_millis(),
     "what ends after the parts must end in time too"
 );
@@ -193,8 +197,13 @@ fn bind_metrics(
         }
         bound => bound?,
     };
-    let (queue, deliveries) = (foundation.queue(), foundation.deliveries());
-    Metrics::over(listener, collected, queue, deliveries, Arc::clone(&foundation.clock))
+    let sources = Sources {
+        queue: foundation.queue(),
+        deliveries: foundation.deliveries(),
+        store: foundation.store.clone(),
+        clock: Arc::clone(&foundation.clock),
+    };
+    Metrics::over(listener, collected, sources)
 }
 
 /// The most connections of the interface.

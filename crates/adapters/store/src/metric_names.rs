@@ -1,7 +1,5 @@
 //! The names of what this crate measures.
 
-/// Shows how many changes wait for the next transaction.
-pub const COMMIT_WAITING: &str = "quipu_commit_waiting";
 /// Shows how many merchants wait for a lock beside the lanes.
 pub const COMMIT_ASIDES: &str = "quipu_commit_asides";
 /// Records how many changes a transaction had.

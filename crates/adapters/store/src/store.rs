@@ -206,6 +206,13 @@ impl Commit for Store {
     }
 }
 
+impl Store {
+    /// How many changes wait for the next transaction, those of others beside payments included.
+    pub fn waiting_changes(&self) -> usize {
+        self.inner.engine.waiting_changes()
+    }
+}
+
 fn check_release() -> Result<(), OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let mut conn = SqliteConnection::establish(":memory:").map_err(|error| unreachable(&error))?;

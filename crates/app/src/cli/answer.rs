@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use quipu_commit::IdempotencyKey;
 use quipu_kernel::StoreError;
 use quipu_merchants::DirectoryError;
@@ -86,6 +86,15 @@ pub(super) fn explained<T>(
         let error = error.into();
         if is_unknown { error.context(what_may_be()) } else { error }
     })
+}
+
+/// The result of revoking a part of an existing merchant, such as a key; fails if the part does not exist. `list` is
+/// the command that shows these parts.
+pub(super) fn revoked<T>(outcome: Result<T, DirectoryError>, part: &str, list: &str) -> Result<T> {
+    match outcome {
+        Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
+        outcome => explained(outcome, || format!("the {part} may be revoked: {list} shows it")),
+    }
 }
 
 /// Whether the store could not tell if a decision was made.

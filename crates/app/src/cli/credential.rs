@@ -64,7 +64,7 @@ impl Command {
                 session::existing(foundation, merchant).await?;
                 let onboarding = foundation.onboarding();
                 let revoked = onboarding.revoke_credential(merchant, &credential_id, Actor::shell()).await;
-                session::revoked(revoked, "credential", &format!("quipu credential list {merchant}"))?;
+                answer::revoked(revoked, "credential", &format!("quipu credential list {merchant}"))?;
                 answer::print(&json!({ "revoked": credential_id }))
             }
         })

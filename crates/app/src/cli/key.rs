@@ -88,7 +88,7 @@ impl Command {
                 session::existing(foundation, merchant).await?;
                 let onboarding = foundation.onboarding();
                 let revoked = onboarding.revoke_api_key(merchant, &key_id, Actor::shell()).await;
-                session::revoked(revoked, "key", &format!("quipu key list {merchant}"))?;
+                answer::revoked(revoked, "key", &format!("quipu key list {merchant}"))?;
                 answer::print(&json!({ "revoked": key_id }))
             }
         })

@@ -9,11 +9,11 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use quipu_configuration::{LogFormat, Settings};
 use quipu_kernel::{MerchantId, Problems};
-use quipu_merchants::{DirectoryError, Merchant, Merchants as _};
+use quipu_merchants::{Merchant, Merchants as _};
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::{answer, table};
+use super::table;
 use crate::{
     data_folder::DataFolder,
     database_file, logging,
@@ -45,15 +45,6 @@ pub(super) fn run(
 /// The merchant of this number, which must exist.
 pub(super) async fn existing(foundation: &Foundation, id: MerchantId) -> Result<Merchant> {
     foundation.store.merchant(id).await?.with_context(|| format!("no merchant has the number {id}"))
-}
-
-/// The result of revoking a part of an existing merchant, such as a key; fails if the part does not exist. `list` is
-/// the command that shows these parts.
-pub(super) fn revoked<T>(outcome: Result<T, DirectoryError>, part: &str, list: &str) -> Result<T> {
-    match outcome {
-        Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
-        outcome => answer::explained(outcome, || format!("the {part} may be revoked: {list} shows it")),
-    }
 }
 
 /// An error that lists these problems.

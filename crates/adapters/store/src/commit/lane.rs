@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     hub::Hub,
-    metric_names::{COMMIT_BATCH_CHANGES, COMMIT_SECONDS, COMMIT_WAITING},
+    metric_names::{COMMIT_BATCH_CHANGES, COMMIT_SECONDS},
     transaction::custody::{Custody, Origin},
 };
 
@@ -85,10 +85,15 @@ impl Lane {
         })
     }
 
+    /// How much work waits for a turn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
     /// Whether newly added work would wait for too long. The expected wait is the number of turns in the
     /// queue times the duration of the last one. Work that goes with the next turn is never too much.
     pub(crate) fn is_pressed(&self) -> bool {
-        let turns = (self.queue.max_capacity() - self.queue.capacity()) / BATCH;
+        let turns = self.waiting() / BATCH;
         let turn = Duration::from_micros(self.last_turn.load(Ordering::Relaxed));
         turn.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX)) > PATIENCE
     }
@@ -115,7 +120,6 @@ pub(crate) async fn serve(
 ) {
     let mut custody = Custody::none();
     let mut waiting = Vec::with_capacity(BATCH);
-    let mut counted = 0.0;
     loop {
         tokio::select! {
             // What ended is taken back in every turn.
@@ -123,11 +127,6 @@ pub(crate) async fn serve(
             count = queue.recv_many(&mut waiting, BATCH) => if count == 0 { return },
             () = asides.ended() => {}
         }
-        #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
-        let left = queue.len() as f64;
-        // All lanes add to one number.
-        metrics::gauge!(COMMIT_WAITING).increment(left - counted);
-        counted = left;
         let (begun, is_from_queue) = (Instant::now(), !waiting.is_empty());
         // What waited aside came before what waits in the queue.
         let back = asides.take_back();

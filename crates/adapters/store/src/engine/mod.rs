@@ -103,6 +103,14 @@ impl Engine {
         self.times
     }
 
+    /// How many changes wait for the next transaction of their lane.
+    pub(crate) fn waiting_changes(&self) -> usize {
+        match &self.kind {
+            Kind::Sqlite { writer, .. } => writer.waiting(),
+            Kind::Postgres { lanes, .. } => lanes.iter().map(Lane::waiting).sum(),
+        }
+    }
+
     /// The lane of a merchant; all changes of one merchant go through one, so that lanes do not wait for each other.
     pub(crate) fn lane(&self, merchant: MerchantId) -> &Lane {
         match &self.kind {
