@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use quipu_tests::{CommandOutput, Database, Gateway, draft};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::people::SigningMerchant;
 
@@ -74,7 +74,8 @@ async fn every_signer_of_the_document_sends_a_body() {
     let gateway = Gateway::start(Database::Sqlite).await;
     let merchant = SigningMerchant::onboard(&gateway).await;
     for (number, (language, runner)) in (0..).zip(LANGUAGES) {
-        let body = draft::deposit_mxn(1_000 + number).to_string();
+        let body = draft::with(draft::deposit_mxn(1_000 + number), "/customer/name", json!("Ana Perez"));
+        let body = body.to_string();
         let code = with_a_body(language, &signer(language), &body);
         let printed = run(runner, &code, gateway.anonymous().base_url(), &merchant);
         let answer = printed.ok();

@@ -160,7 +160,7 @@ pub(super) const TAMPERED: [(&str, &str); 123] = [
         "INSERT INTO callbacks SELECT 'acme 1', 'hrd_1', merchant_id, environment, 'acme', '1', 'completed', id, id, amount,
             currency, NULL, NULL, NULL, 'parked', created_at FROM payments WHERE status = 'cancelled';
         INSERT INTO receipts SELECT merchant_id, environment, 'rcp_1', id, 'acme', '1', 'completed', id, amount + 1, currency,
-            'amount_mismatch', created_at, NULL, NULL, 1 FROM payments WHERE status = 'cancelled'",
+            'amount_mismatch', created_at, NULL, NULL, 1, NULL FROM payments WHERE status = 'cancelled'",
         "receipts_equal_callbacks",
     ),
     (

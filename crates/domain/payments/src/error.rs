@@ -43,8 +43,11 @@ pub enum CreateError {
         /// The payment that holds it.
         holder: PaymentId,
     },
-    /// The first request under the same key is still running.
-    #[error("the first request with this idempotency key is still running")]
+    /// The first request under the same key is still running, or its answer cannot be given yet.
+    #[error(
+        "the first request with this idempotency key is still running, or its answer cannot be given yet: wait a second \
+         and send it again"
+    )]
     IdempotencyKeyInUse,
     /// The key was used with another body.
     #[error("the idempotency key was used with another request body")]

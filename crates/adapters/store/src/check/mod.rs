@@ -107,12 +107,11 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
         // Where the file is damaged, a table or a column is missing, or a sum overflows, not everything can be compared.
         let is_explained = report.breaches.iter().any(|it| [FILE, SCHEMA, IN_RANGE].contains(&it.invariant));
         match outcome {
-            Err(Fault::Database(_)) if is_explained => conn.rollback().await?,
-            compared => {
-                compared?;
-                conn.commit().await?;
-            }
+            Err(Fault::Database(_)) if is_explained => {}
+            compared => compared?,
         }
+        // Nothing was written, and a damaged file can fail to commit even that.
+        conn.rollback().await?;
         Ok(report)
     })
 }

@@ -69,7 +69,10 @@ pub enum AttemptError {
     #[error("the idempotency key was used with another request body")]
     Mismatch,
     /// Another attempt used the key, and its answer is not there to be read.
-    #[error("the first request with this idempotency key is still running")]
+    #[error(
+        "the first request with this idempotency key is still running, or its answer cannot be given yet: wait a second \
+         and send it again"
+    )]
     InUse,
     /// The store failed.
     #[error(transparent)]
