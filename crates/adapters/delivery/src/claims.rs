@@ -157,17 +157,27 @@ impl Search {
 /// `walked_to`, and leaves there the one at which the next look goes on.
 async fn fetch(in_hand: &Arc<InHand>, walked_to: &mut Option<EndpointId>) -> Result<Duration, StoreError> {
     let queue = &in_hand.parts.queue;
-    let (now, begun) = (in_hand.parts.clock.now(), Instant::now());
+    let now = in_hand.parts.clock.now();
     let DueEndpoints { endpoints, are_all } = queue.due(now).await?;
-    serve(in_hand, now, endpoints).await?;
-    let patience = if are_all { SHORT_WALK } else { WALK };
+    let mut asked: HashSet<_> = endpoints.iter().map(|(_, id)| id.clone()).collect();
+    let mut endpoints = VecDeque::from(endpoints);
+    let mut locked_out = serve(in_hand, now, &mut endpoints).await?;
+    // Where locked rows made it give up, the walk asks for the rest.
+    for (_, id) in endpoints {
+        asked.remove(&id);
+    }
+    let (begun, patience) = (Instant::now(), if are_all { SHORT_WALK } else { WALK });
     loop {
         let Waiting { endpoints, next } = queue.waiting(now, walked_to.as_ref()).await?;
-        serve(in_hand, now, endpoints).await?;
         *walked_to = next;
+        let mut others = endpoints.into_iter().filter(|(_, id)| !asked.contains(id)).collect();
+        locked_out = locked_out.or(serve(in_hand, now, &mut others).await?);
         if walked_to.is_none() || begun.elapsed() >= patience {
             break;
         }
+    }
+    if let Some(error) = locked_out {
+        return Err(error);
     }
     if !are_all && walked_to.is_some() {
         return Ok(Duration::ZERO);
@@ -177,23 +187,33 @@ async fn fetch(in_hand: &Arc<InHand>, walked_to: &mut Option<EndpointId>) -> Res
 }
 
 /// Claims for these endpoints while there is room, in portions: commits stay short, and a portion that brings less than it
-/// asked for leaves room for the next.
+/// asked for leaves room for the next. Fails if nothing can be claimed for several endpoints in a row. Locked rows of fewer are
+/// answered and left for the next look; after some in a row the rest of the endpoints stays.
 async fn serve(
     in_hand: &Arc<InHand>,
     now: Timestamp,
-    endpoints: Vec<(Tenant, EndpointId)>,
-) -> Result<(), StoreError> {
-    let mut endpoints = VecDeque::from(endpoints);
-    while !in_hand.is_stopping() {
+    endpoints: &mut VecDeque<(Tenant, EndpointId)>,
+) -> Result<Option<StoreError>, StoreError> {
+    let (mut locked_out, mut failures) = (None, 0);
+    while !in_hand.is_stopping() && failures < MOST_LOCKED {
         let wanted = in_hand.board().wanted(&mut from_fn(|| endpoints.pop_front()), AT_ONCE);
         if wanted.is_empty() {
             break;
         }
-        for left in claim(in_hand, now, wanted).await?.into_iter().rev() {
-            endpoints.push_front(left);
+        let tried = wanted.len();
+        match claim(in_hand, now, wanted).await {
+            Ok(left) => {
+                failures = 0;
+                left.into_iter().rev().for_each(|one| endpoints.push_front(one));
+            }
+            Err(error) if tried < MOST_LOCKED => {
+                failures += tried;
+                locked_out = Some(error);
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(locked_out)
 }
 
 /// Claims a portion for the board. Returns the endpoints to be asked for once more, since the bytes of the claim were

@@ -2,10 +2,12 @@
 
 use std::{
     borrow::Cow,
+    collections::HashMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
+    time::Instant,
 };
 
 use async_trait::async_trait;
@@ -35,7 +37,6 @@ use crate::{
     single_flight::PaymentLists,
     ticket_search::tally::Tallies,
     transaction::job_state::JobState,
-    work::Unlisted,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -59,8 +60,9 @@ pub(crate) struct Inner {
     /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
-    /// Nodes without a heartbeat that hold work.
-    pub(crate) unlisted: Mutex<Unlisted>,
+    /// Nodes without a heartbeat that hold work, with the time at which each was first seen so. There is none for one
+    /// that this node has forgotten itself.
+    pub(crate) unlisted: Mutex<HashMap<String, Option<Instant>>>,
     /// Endpoints that the gateway has disabled, until what is owed to them has failed.
     pub(crate) disabled_endpoints: DisabledEndpoints,
 }

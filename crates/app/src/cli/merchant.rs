@@ -202,7 +202,7 @@ impl Command {
 }
 
 /// After a change whose outcome is unknown, and which sets what it names whether or not that is set already.
-const AGAIN: &str = "the change may have been made: run the command again, which makes it at most once";
+const AGAIN: &str = "the change may have been made: run the command again, which sets the same once more";
 
 async fn create(foundation: &Foundation, new: NewMerchant) -> Result<()> {
     let created = foundation.onboarding().create_merchant(new, Actor::shell()).await;

@@ -3,23 +3,13 @@
 use quipu_merchants::Method;
 use quipu_payments::{CryptoDetails, Payment};
 
-use crate::{qr::qr, voucher::Voucher, words::Words};
+use crate::{code::Code, qr::qr, voucher::Voucher, words::Words};
 
 /// The instructions of a method.
 pub(crate) struct HowToPay {
     pub(crate) steps: Vec<String>,
     pub(crate) code: Option<Code>,
     pub(crate) button: Option<Button>,
-}
-
-/// A code to be scanned from the screen.
-pub(crate) struct Code {
-    pub(crate) class: &'static str,
-    pub(crate) view: String,
-    pub(crate) outline: String,
-    pub(crate) stretch: bool,
-    pub(crate) label: String,
-    pub(crate) text: Option<String>,
 }
 
 /// A link that looks like a button.

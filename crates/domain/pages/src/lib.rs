@@ -5,6 +5,7 @@ mod assets;
 mod barcode;
 mod brand;
 mod clock;
+mod code;
 mod details;
 mod facts;
 mod form;

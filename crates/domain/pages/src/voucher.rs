@@ -2,7 +2,7 @@
 
 use quipu_payments::VoucherDetails;
 
-use crate::{barcode::code_128, how_to_pay::Code, words::Words};
+use crate::{barcode::code_128, code::Code, words::Words};
 
 /// A voucher as its page shows it. Its barcode may name the payment or only its route, so that the number for
 /// the counter is asked for beside it, unless both are the same.

@@ -168,6 +168,24 @@ async fn what_is_due_is_sent_however_many_endpoints_wait_for_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_endpoint_that_cannot_be_claimed_keeps_no_other_from_being_sent_to() {
+    for (locked, due) in [("a", 1), ("a", 1_200), ("z", 1), ("z", 1_200)] {
+        let world = World::new();
+        let locked = World::endpoint(locked);
+        *world.queue.unclaimable.lock().expect("no panic") = Some(locked.id.clone());
+        for number in 0..due {
+            world.queue.add(&world.owed(&locked, number), false);
+        }
+        world.queue.add(&world.owed(&World::endpoint("healthy"), 9_999), false);
+        let since = world.clock.now();
+        world.dispatcher.look();
+        world.until("delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
+        let took = world.clock.now().since(since);
+        assert!(took < Duration::from_secs(12), "{took:?} beside {due} deliveries of {}", locked.id.as_str());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_dead_node_left_is_sent_as_soon_as_that_is_said() {
     let world = World::new();
     tokio::time::sleep(Duration::from_millis(100)).await;

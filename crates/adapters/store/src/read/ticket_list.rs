@@ -96,7 +96,13 @@ async fn count(conn: &mut Connection, asked: TicketQuery<'_>) -> Result<u64, Fau
     if is_counted {
         return sum_of_counters(conn, tenant, &filter.statuses, &filter.categories).await;
     }
-    let found = filter.search.as_ref().map(|search| Found::counted(conn, search));
+    let found = match &filter.search {
+        // The index of texts is of all merchants: few own texts are read sooner than the matches of everybody.
+        Some(search) if sum_of_counters(conn, tenant, &[], &[]).await? <= FEW as u64 => {
+            Some(Found::in_order(conn, search))
+        }
+        search => search.as_ref().map(|search| Found::counted(conn, search)),
+    };
     macro_rules! query {
         () => {
             of_tenant!(
@@ -115,7 +121,12 @@ async fn ids(conn: &mut Connection, asked: TicketQuery<'_>) -> Result<Vec<String
     macro_rules! query {
         () => {{
             let query = narrowed_to_found!(tickets::table.select(tickets::id).into_boxed(), filter, found);
-            let query = of_tenant!(query, tenant);
+            let mut query = of_tenant!(query, tenant);
+            if sort.key == SortKey::Status && !filter.statuses.is_empty() {
+                // The order is that of an index with the ranks.
+                let ranks = filter.statuses.iter().map(|status| i32::from(status.rank()));
+                query = query.filter(tickets::status_rank.eq_any(ranks));
+            }
             let query = query.limit(page.limit().into()).offset(bigint(page.offset()));
             match (sort.key, sort.order) {
                 (SortKey::CreatedAt, SortOrder::Descending) => {

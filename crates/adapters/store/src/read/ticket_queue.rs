@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
 use quipu_kernel::{Page, Period, StoreError, Tenant};
-use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
+use quipu_tickets::{
+    Entry, Priority, QueueFilter, QueueItem, Status, SupportReads, Ticket, TicketId, queue_rank,
+};
 
 use super::{
     ticket_rows::{NoteRow, SummaryRow, selection},
@@ -32,6 +34,13 @@ macro_rules! narrowed_to_queue {
         if let Some(environment) = $filter.environment {
             query = query.filter(tickets::environment.eq(environment.as_str()));
         }
+        let mut ranks: Vec<_> = $filter.statuses.iter().flat_map(|status| ranks_of(*status)).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        if ranks.len() == 2 {
+            // Whether tickets are finished is in the index of the queue, and their status is not.
+            query = query.filter(tickets::queue_rank.eq_any(ranks));
+        }
         if let Some(priority) = $filter.priority {
             // Finished tickets stand two places behind.
             let rank = i32::from(priority.rank());
@@ -42,6 +51,11 @@ macro_rules! narrowed_to_queue {
         }
         query
     }};
+}
+
+/// The places in the queue that tickets of a status can have.
+fn ranks_of(status: Status) -> [i32; 2] {
+    [Priority::High, Priority::Normal].map(|priority| queue_rank(status, priority).into())
 }
 
 async fn queue(

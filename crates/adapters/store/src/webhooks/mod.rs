@@ -5,6 +5,7 @@ mod endpoints;
 mod fail_pending;
 mod failing;
 mod log;
+mod pending_log;
 mod prune;
 mod queue;
 mod record;

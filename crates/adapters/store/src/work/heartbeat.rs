@@ -1,10 +1,7 @@
 //! Heartbeats of nodes, and releasing the work of dead ones. Each is its own transaction, so that a lock on
 //! somebody's work never delays a heartbeat.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use diesel::{
     pg::Pg,
@@ -26,10 +23,6 @@ use crate::{
 const SILENCE: i64 = 7_000;
 /// How long a node that others have forgotten may hold work before that is given to others. One that lives beats meanwhile.
 const UNLISTED: Duration = Duration::from_secs(5);
-
-/// Nodes without a heartbeat that hold work, with the time at which each was first seen so. There is none for one that this
-/// node has forgotten itself.
-pub(crate) type Unlisted = HashMap<String, Option<Instant>>;
 
 statement! { Beat on Sqlite {
     "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;

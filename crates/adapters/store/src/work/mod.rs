@@ -18,7 +18,6 @@ use diesel::{
 use quipu_commit::{DueWork, LONGEST_HOLD_UP, Queue, QueueState, WorkInHand, WorkQueue};
 use quipu_kernel::{StoreError, Timestamp};
 
-pub(crate) use self::heartbeat::Unlisted;
 use crate::{
     connection::{Connection, either, execute, first, load},
     error::Fault,

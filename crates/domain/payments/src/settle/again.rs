@@ -93,11 +93,14 @@ impl SettlePayment {
         let decide = |found: Option<Payment>| {
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             let next = next.take();
-            if next.is_none() && !changes::is_news(&payment, named.as_deref()) {
+            // A name that another node has kept meanwhile may be of a later order.
+            let named =
+                named.clone().filter(|_| next.is_some() || payment.state().provider_reference.is_none());
+            if next.is_none() && named.is_none() {
                 return Ok(Decided::Stay(()));
             }
             let mut changes = next.unwrap_or_else(|| Changes::new(tenant, self.ports.clock.now()));
-            changes::put_named(&mut changes, payment, named.clone());
+            changes::put_named(&mut changes, payment, named);
             Ok(Decided::change(changes, ()))
         };
         act_on(&*self.ports.commit, Some(payment), read, decide).await

@@ -87,7 +87,8 @@ impl ResolveReceipt {
         let payable = payable.ok_or(NotResolved::NamesNoPayment)?;
         let received = receipt.completing(&payable.payment)?;
         let fee = payable.fee(received);
-        let context = TransitionContext::new(at, &*self.entropy);
+        let provider_reference = receipt.provider_reference.clone();
+        let context = TransitionContext { provider_reference, ..TransitionContext::new(at, &*self.entropy) };
         Ok(payable.payment.complete_with(received, fee, &context)?.changes)
     }
 }
