@@ -39,6 +39,11 @@ fn stored(gateway: &Gateway) -> Vec<String> {
     found
 }
 
+/// Whether a file is on its way.
+fn is_arriving(gateway: &Gateway) -> bool {
+    stored(gateway).iter().any(|file| file.contains("/arriving/"))
+}
+
 /// When a signed URL says that it ends.
 fn end_of(url: &Value) -> Timestamp {
     let (_, query) = url.as_str().and_then(|url| url.split_once("expires=")).expect("an end");
@@ -82,8 +87,12 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     if let Ok(answer) = request.body(body).send().await {
         assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
     }
-    drop(half_sent(&png().await));
-    eventually("what was half sent to be gone", async || stored(&gateway).is_empty().then_some(())).await;
+    let nothing = async || stored(&gateway).is_empty().then_some(());
+    eventually("what was refused to be gone", nothing).await;
+    let connection = half_sent(&png().await);
+    eventually("its first bytes to be stored", async || is_arriving(&gateway).then_some(())).await;
+    drop(connection);
+    eventually("what was half sent to be gone", nothing).await;
     whole.truncate(LIMIT);
     let url = upload_url(api, &id, "a.png", "image/png").await;
     assert_eq!(
@@ -286,8 +295,7 @@ async fn what_was_half_sent_when_the_process_was_killed_is_removed(database: Dat
     let id = plain(&merchant.api).await;
     let url = upload_url(&merchant.api, &id, "a.png", "image/png").await;
     let connection = half_sent(&url["upload_url"]);
-    let arriving = || stored(&gateway).iter().any(|file| file.contains("/arriving/"));
-    eventually("its first bytes to be stored", async || arriving().then_some(())).await;
+    eventually("its first bytes to be stored", async || is_arriving(&gateway).then_some(())).await;
     gateway.kill();
     drop(connection);
     assert!(!stored(&gateway).is_empty(), "nobody was there to remove it");
