@@ -21,6 +21,7 @@ on_every_store! {
     a_number_is_given_once,
     a_key_is_found_by_hash_and_by_id_and_revoked_at_once,
     another_node_sees_a_revocation_by_itself,
+    another_node_finds_a_key_that_it_was_asked_for_in_vain,
     when_keys_were_used_never_runs_backwards,
     a_tenant_has_at_most_two_active_credentials,
     switching_revokes_what_the_other_version_used,
@@ -182,6 +183,14 @@ async fn another_node_sees_a_revocation_by_itself(fixture: Fixture) {
         found.key.revoked_at.is_some()
     };
     until(revoked).await;
+}
+
+async fn another_node_finds_a_key_that_it_was_asked_for_in_vain(fixture: Fixture) {
+    let (one, other) = (opened(&fixture).await, fixture.directory().await);
+    let found = async || other.api_key_by_hash("hash of one").await.expect("read").is_some();
+    assert!(!found().await, "nobody has made it");
+    one.add_api_key(key("one", 1), audit("api_key.create")).await.expect("added");
+    until(found).await;
 }
 
 async fn when_keys_were_used_never_runs_backwards(fixture: Fixture) {
