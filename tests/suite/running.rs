@@ -3,6 +3,10 @@
 use std::{
     os::unix::fs::PermissionsExt,
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -180,9 +184,10 @@ async fn the_last_answer_of_a_kept_connection_says_so(database: Database) {
 async fn nobody_is_connected_in_vain_during_a_stop() {
     let mut gateway = Gateway::start(Database::Sqlite).await;
     let address = address_of(&gateway);
+    let answered = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();
     for _ in 0..4 {
-        let address = address.clone();
+        let (address, answered) = (address.clone(), Arc::clone(&answered));
         clients.spawn(async move {
             loop {
                 let connecting = TcpStream::connect(&address);
@@ -200,10 +205,11 @@ async fn nobody_is_connected_in_vain_during_a_stop() {
                 };
                 exchange.await.expect("not reset");
                 assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                answered.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    eventually("many to be answered", async || (answered.load(Ordering::Relaxed) > 100).then_some(())).await;
     assert_eq!(gateway.terminate().await, Some(0));
     clients.join_all().await;
 }
