@@ -1,5 +1,7 @@
 //! Opening tickets, talking about them and sending files, for the scenarios beside this file.
 
+use std::time::Duration;
+
 use quipu_tests::{Answer, Client, Gateway, Merchant, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -40,9 +42,16 @@ pub(super) async fn plain(api: &Client) -> String {
     opened(api, json!({ "title": "Where is it?" })).await
 }
 
-/// A new ticket; its identifier.
+/// A new ticket; its identifier. The next one is younger.
 pub(super) async fn opened(api: &Client, body: Value) -> String {
-    id_of(&created(&api.post("/api/v1/tickets", &body).await))
+    let id = id_of(&created(&api.post("/api/v1/tickets", &body).await));
+    next_millisecond().await;
+    id
+}
+
+/// Lets the clock go on: what happens in one millisecond stands in any order.
+pub(super) async fn next_millisecond() {
+    tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
 #[track_caller]

@@ -3,7 +3,7 @@
 use quipu_tests::{Database, Gateway, draft, instant_in, on_both_databases};
 use serde_json::{Value, json};
 
-use super::desk::{id_of, invalid, opened, path, plain, set_status};
+use super::desk::{id_of, invalid, next_millisecond, opened, path, plain, set_status};
 
 on_both_databases!(
     a_list_shows_summaries_and_exact_totals,
@@ -111,7 +111,9 @@ async fn a_list_is_sorted_as_asked(database: Database) {
     let api = &merchant.api;
     let [a, b, c] = [plain(api).await, plain(api).await, plain(api).await];
     set_status(&gateway, &b, "in_progress").await;
+    next_millisecond().await;
     api.post_empty(&path(&a, "/close")).await.data();
+    next_millisecond().await;
     api.post(&path(&b, "/comments"), &json!({ "body": "last" })).await;
     for (query, expected) in [
         ("?sort_by=created_at", [&c, &b, &a]),
