@@ -1,6 +1,7 @@
 //! Money moves: rails, callbacks, refunds, receipts, bank files.
 
 mod bank;
+mod bank_routes;
 mod bank_texts;
 mod books;
 mod callbacks;
