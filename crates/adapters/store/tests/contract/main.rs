@@ -1,6 +1,7 @@
 //! The contract of every port, run whole on both databases; and on the store in memory as far as it has the ports.
 
 mod backup;
+mod bank;
 mod chain;
 mod claims;
 mod clocks;

@@ -25,7 +25,7 @@ impl Entropy for Random {
     }
 }
 
-pub(crate) fn tenant(merchant: i64) -> Tenant {
+pub(crate) const fn tenant(merchant: i64) -> Tenant {
     Tenant::new(MerchantId(merchant), Environment::Test)
 }
 
