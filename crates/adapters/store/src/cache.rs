@@ -131,4 +131,21 @@ mod tests {
             assert!(lifetime.is_some_and(|lifetime| lifetime < Duration::from_secs(2)), "{lifetime:?}");
         }
     }
+
+    #[tokio::test]
+    async fn what_was_read_before_a_write_is_not_kept() {
+        let cache = Cache::new();
+        let look_up = async |is_written: bool| {
+            let read = async {
+                if is_written {
+                    cache.forget();
+                }
+                Ok::<_, ()>(None)
+            };
+            cache.get_or_read(&cache.operators, "hash", read).await.expect("read");
+            cache.operators.contains_key("hash")
+        };
+        assert!(!look_up(true).await, "it may be what stood there before");
+        assert!(look_up(false).await, "nothing was written meanwhile");
+    }
 }
