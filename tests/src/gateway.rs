@@ -253,8 +253,13 @@ impl Gateway {
     /// Starts it again as in production: without `--dev`, with the same master key.
     pub async fn restart_for_production(&mut self) {
         let key = std::fs::read_to_string(self.data.path().join("master.key")).expect("the key of --dev");
-        self.setup = self.setup.clone().set("MASTER_KEY", key.trim());
         self.setup.serve = &["serve"];
+        self.restart_with(|setup| setup.set("MASTER_KEY", key.trim())).await;
+    }
+
+    /// Starts it again with changed settings.
+    pub async fn restart_with(&mut self, change: impl FnOnce(Setup) -> Setup) {
+        self.setup = change(self.setup.clone());
         self.restart().await;
     }
 

@@ -10,6 +10,7 @@ mod people;
 mod redis;
 mod repeats;
 mod replay;
+mod rotation;
 mod routes;
 mod scopes;
 mod secrets;
