@@ -2,7 +2,11 @@
 
 use quipu_tests::{Database, Gateway, on_both_databases};
 
-on_both_databases!(health_and_readiness_need_no_credentials, it_stops_and_starts_again_on_the_same_data);
+on_both_databases!(
+    health_and_readiness_need_no_credentials,
+    a_folder_of_files_that_is_away_is_named,
+    it_stops_and_starts_again_on_the_same_data,
+);
 
 async fn health_and_readiness_need_no_credentials(database: Database) {
     let gateway = Gateway::start(database).await;
@@ -12,6 +16,43 @@ async fn health_and_readiness_need_no_credentials(database: Database) {
     for part in ["database", "migrations", "attachments"] {
         assert!(ready.text.contains(part), "{part} is not named: {ready}");
     }
+}
+
+async fn a_folder_of_files_that_is_away_is_named(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (folder, away) = (gateway.data_folder().join("attachments"), gateway.data_folder().join("away"));
+    std::fs::rename(&folder, &away).expect("moved away");
+    let ready = quipu_tests::eventually("the folder to be missed", async || {
+        let ready = gateway.anonymous().get("/readyz").await;
+        (ready.status != 200).then_some(ready)
+    })
+    .await;
+    assert_eq!(ready.status, 503, "{ready}");
+    let told = ready.json();
+    let fine = ["database", "migrations", "attachments"].map(|part| told["checks"][part] == true);
+    assert_eq!(fine, [true, true, false], "{ready}");
+    assert!(
+        told["problems"]["attachments"].as_str().is_some_and(|why| why.contains("attachments_url")),
+        "{ready}"
+    );
+    gateway.anonymous().get("/healthz").await.ok();
+    std::fs::rename(&away, &folder).expect("moved back");
+    quipu_tests::eventually("the folder to be found again", async || {
+        (gateway.anonymous().get("/readyz").await.status == 200).then_some(())
+    })
+    .await;
+}
+
+/// Nodes of an older release may still work on it: a person decides when it is migrated.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_database_is_not_migrated_by_a_start() {
+    let empty = Gateway::start(Database::Postgres).await.elsewhere().await;
+    let key = std::fs::read_to_string(empty.data_folder().join("master.key")).expect("the key of --dev");
+    let told = empty.run_under(&[("QUIPU__MASTER_KEY", key.trim())], &["serve"]);
+    assert_eq!(told.status, Some(2), "{}", told.stderr);
+    assert!(told.stderr.contains("quipu migrate"), "{}", told.stderr);
+    let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'";
+    assert_eq!(empty.query_sql(tables), [""; 0], "nothing was made");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
