@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use quipu_tests::{Database, Gateway, Setup, draft, on_both_databases};
-use serde_json::json;
+use quipu_tests::{Client, Database, Gateway, Setup, draft, on_both_databases};
+use serde_json::{Value, json};
 
 on_both_databases!(
     a_completed_deposit_becomes_available,
@@ -11,6 +11,7 @@ on_both_databases!(
     the_record_is_as_specified,
     all_balances_are_listed,
     merchant_scoped_reads_answer_the_same,
+    live_money_and_test_money_are_apart,
 );
 
 async fn a_completed_deposit_becomes_available(database: Database) {
@@ -137,4 +138,60 @@ async fn merchant_scoped_reads_answer_the_same(database: Database) {
     assert_eq!(gateway.operator().get(&path).await.ok()["balance_amount"], "0");
     let nobody = "/api/v1/merchants/999999999/balance/all";
     gateway.operator().get(nobody).await.refused(404, "MERCHANT_NOT_FOUND");
+}
+
+async fn live_money_and_test_money_are_apart(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let account = json!({
+        "bank_name": "Bank", "account_holder": "Quipu", "account_number": "646180157000000004",
+    });
+    let mut by_hand = merchant.routes().await;
+    by_hand.retain(|route| route["method"] == "spei");
+    for route in &mut by_hand {
+        (route["rail"], route["instructions"]) = (json!("manual"), account.clone());
+        route["environment"] = json!("live");
+    }
+    merchant.edit_routes(|route| route["rail"] = json!("simulator")).await;
+    merchant.add_routes(by_hand).await;
+    let live = merchant.key(&json!({ "environment": "live" })).await;
+    let completed = async |api: &Client, amount: i64| {
+        // Nobody listens there.
+        let hears = json!({ "url": "https://127.0.0.1:9/", "events": ["payment.completed"] });
+        let endpoint = api.post("/api/v1/webhooks", &hears).await.data();
+        let deposit = draft::steered(draft::deposit_mxn(amount), "stay");
+        let id = api.create(&deposit).await.ok()["transaction_id"].as_str().expect("an id").to_owned();
+        let path = format!("/operator/v1/payments/{id}/complete");
+        gateway.operator().post_empty(&path).await.data();
+        (id, format!("/api/v1/webhooks/{}/events", endpoint["id"].as_str().expect("an id")))
+    };
+    let (of_live, in_test) = (completed(&live, 700).await, completed(&merchant.api, 300).await);
+    let balance = async |api: &Client| {
+        let record = api.get("/api/v1/balance").await.ok();
+        ["available_amount", "frozen_amount"].map(|member| record[member].as_str().map(str::to_owned))
+    };
+    let of = |available: &str, frozen: &str| [Some(available.to_owned()), Some(frozen.to_owned())];
+    for (api, (id, log), (_, others), amount) in
+        [(&live, &of_live, &in_test, "700"), (&merchant.api, &in_test, &of_live, "300")]
+    {
+        assert_eq!(balance(api).await, of(amount, "0"));
+        let told = api.get(log).await.ok();
+        assert_eq!(
+            (&told["total"], &told["data"][0]["type"]),
+            (&json!(1), &json!("payment.completed")),
+            "{told}"
+        );
+        let listed = api.get("/api/v1/payments").await.ok();
+        assert_eq!((&listed["total"], &listed["data"][0]["transaction_id"]), (&json!(1), &json!(id)));
+        api.get(others).await.refused(404, "WEBHOOK_NOT_FOUND");
+    }
+    let withdrawal = |amount: i64| -> Value {
+        let payout = json!({ "bank_account": "032180000118359719", "recipient_name": "Ana" });
+        draft::withdrawal("MXN", "spei", amount, payout)
+    };
+    live.create(&withdrawal(800)).await.refused(400, "INSUFFICIENT_BALANCE");
+    merchant.api.create(&withdrawal(400)).await.refused(400, "INSUFFICIENT_BALANCE");
+    live.create(&withdrawal(700)).await.ok();
+    assert_eq!((balance(&live).await, balance(&merchant.api).await), (of("0", "700"), of("300", "0")));
+    gateway.check();
 }
