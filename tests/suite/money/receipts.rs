@@ -1,11 +1,18 @@
 //! Parked receipts and what becomes of them.
 
+use std::time::Duration;
+
 use quipu_tests::{Database, Gateway, Setup, draft, on_both_databases, provider::Provider};
 use serde_json::{Value, json};
 
 use super::{merchant_on, seen};
 
-on_both_databases!(a_person_accepts_what_arrived, a_person_ignores_a_receipt, a_receipt_is_resolved_once);
+on_both_databases!(
+    a_person_accepts_what_arrived,
+    a_person_ignores_a_receipt,
+    a_receipt_is_resolved_once,
+    the_list_is_narrowed_and_paged,
+);
 
 /// A gateway with a provider, and a deposit of 1,000 for which 400 arrived.
 pub(super) async fn short(database: Database) -> (Gateway, Provider, quipu_tests::Merchant, String, Value) {
@@ -76,4 +83,44 @@ async fn a_receipt_is_resolved_once(database: Database) {
     let gone = "/operator/v1/receipts/none/resolve";
     gateway.operator().post(gone, &body).await.refused(404, "RECEIPT_NOT_FOUND");
     gateway.check();
+}
+
+async fn the_list_is_narrowed_and_paged(database: Database) {
+    let (gateway, provider, one, _, _) = short(database).await;
+    let two = merchant_on(&gateway, &provider).await;
+    for merchant in [&two, &one, &two] {
+        let id = merchant.create(&draft::deposit_mxn(1_000)).await;
+        let mut event = provider.event("payment.completed", &id);
+        event["amount"] = json!(400);
+        assert_eq!(provider.call_back(&gateway.anonymous(), &event).await.data()["outcome"], "parked");
+        // Those of one millisecond stand in any order.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let list =
+        async |query: &str| gateway.operator().get(&format!("/operator/v1/receipts?{query}")).await.ok();
+    let all = list("").await["data"].as_array().expect("a list").clone();
+    let [d, c, b, a] = <[Value; 4]>::try_from(all).expect("four, newest first");
+    gateway.operator().post(&resolve(&c), &json!({ "action": "ignore" })).await.data();
+    let at = |receipt: &Value| receipt["created_at"].as_str().expect("a time").to_owned();
+    let (of_one, of_two) = (format!("merchant_id={}", one.id), format!("merchant_id={}", two.id));
+    for (query, total, expected) in [
+        (of_one.clone(), 2, vec![&c, &a]),
+        (of_two.clone(), 2, vec![&d, &b]),
+        (format!("{of_one}&status=resolved"), 1, vec![&c]),
+        (format!("{of_one}&status=parked"), 1, vec![&a]),
+        (format!("{of_two}&status=resolved"), 0, vec![]),
+        ("status=parked".to_owned(), 3, vec![&d, &b, &a]),
+        (format!("created_at_from={}&created_at_to={}", at(&b), at(&c)), 2, vec![&c, &b]),
+        (format!("{of_two}&created_at_from={}", at(&c)), 1, vec![&d]),
+        (format!("{of_two}&created_at_to={}", at(&c)), 1, vec![&b]),
+        (format!("payment_id={}", b["payment_id"].as_str().expect("an id")), 1, vec![&b]),
+        ("limit=2".to_owned(), 4, vec![&d, &c]),
+        ("limit=2&offset=3".to_owned(), 4, vec![&a]),
+        (format!("{of_two}&limit=1&offset=1"), 2, vec![&b]),
+    ] {
+        let listed = list(&query).await;
+        let ids = listed["data"].as_array().expect("a list").iter().map(|it| &it["receipt_id"]);
+        let expected: Vec<_> = expected.into_iter().map(|it| &it["receipt_id"]).collect();
+        assert_eq!((ids.collect::<Vec<_>>(), &listed["total"]), (expected, &json!(total)), "{query}");
+    }
 }
