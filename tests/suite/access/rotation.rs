@@ -1,4 +1,4 @@
-//! A new master key: what was made under the old one goes on (docs/OPERATIONS.md, "Keys").
+//! A new master key: what was made under the old one goes on (docs/OPERATIONS.md, "Changing keys").
 
 use quipu_tests::{Database, Receiver, Setup, draft, on_both_databases};
 use serde_json::{Value, json};
