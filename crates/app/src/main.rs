@@ -42,10 +42,12 @@ fn main() -> ExitCode {
     {
         return quipu_attachments::run_child(&kind.to_string_lossy());
     }
-    match cli::Cli::parse().run() {
+    let cli = cli::Cli::parse();
+    let patience = if cli.serves() { standard_error::END } else { standard_error::READ_BY_PEOPLE };
+    match cli.run() {
         Ok(status) => status,
         Err(error) => {
-            standard_error::write_last_line(format!("quipu: {error:#}"));
+            standard_error::write_last_line(&format!("quipu: {error:#}"), patience);
             ExitCode::from(if error.is::<cli::Unanswered>() { 3 } else { 2 })
         }
     }

@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-/// How long the end of a process waits for its last line to be written.
+/// How long the end of a server waits for its last line to be written: its supervisor has to start another.
 pub(crate) const END: Duration = Duration::from_millis(100);
+/// How long a command waits for that: somebody may have stopped the terminal for a moment.
+pub(crate) const READ_BY_PEOPLE: Duration = Duration::from_secs(10);
 
 /// Writes a line. If that fails there is nowhere else to report it, and the result of the command does not
 /// change.
@@ -16,13 +18,18 @@ pub(crate) fn write_line(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Writes the last line of a process. If nobody reads standard error it is not waited for: the process has to end, so that
-/// its supervisor starts another.
-pub(crate) fn write_last_line(line: String) {
+/// Writes the last line of a process. If nobody reads standard error it waits no longer than `patience`.
+pub(crate) fn write_last_line(line: &str, patience: Duration) {
     let (done, written) = mpsc::channel();
-    thread::spawn(move || {
-        write_line(&line);
+    let copy = line.to_owned();
+    let writing = thread::Builder::new().spawn(move || {
+        write_line(&copy);
         let _ = done.send(());
     });
-    let _ = written.recv_timeout(END);
+    match writing {
+        Ok(_) => {
+            let _ = written.recv_timeout(patience);
+        }
+        Err(_no_thread) => write_line(line),
+    }
 }

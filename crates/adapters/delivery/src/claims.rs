@@ -1,33 +1,28 @@
-//! Claims due deliveries from the store while there is room in memory, and releases those that find no room.
-//!
-//! It fetches endpoint by endpoint. A queue in the order of time would fill up with deliveries to a dead
-//! endpoint, and all others would wait behind them. Which endpoints have something due is asked by time as long as few
-//! deliveries are due; else it walks over all endpoints for which something waits, of which there may be a million.
+//! Keeps what is in memory in step with the store: fetches due deliveries while there is room, and releases those that find
+//! none.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    iter::from_fn,
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
 
-use quipu_kernel::{StoreError, Tenant, Timestamp, locked};
-use quipu_webhooks::{DeliveryKey, DueEndpoints, EndpointId, Owed, Waiting, Wanted};
+use quipu_kernel::{StoreError, locked};
+use quipu_webhooks::DeliveryKey;
 use tokio::time::{Instant, timeout};
 
-use crate::{board::Board, in_hand::InHand};
+use crate::{fetch::Fetching, in_hand::InHand};
 
 /// The shortest pause before what is due next: an endpoint that fails at once has many retries that fall due one by
 /// one, and each look costs a commit.
 const SHORTEST_REST: Duration = Duration::from_millis(25);
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(2);
-/// The most deliveries fetched or released in one commit.
+/// The most deliveries released in one commit.
 const AT_ONCE: u32 = 1_000;
 /// The most endpoints read again in one query.
 const READ_AT_ONCE: usize = 1_000;
-/// After this many failed claims in a row, or failed releases, no more are tried: the reason is the store, and not
-/// a few locked rows.
+/// After this many failed releases no more are tried: the reason is the store, and not a few locked rows.
 const MOST_LOCKED: usize = 3;
 /// How often claimed deliveries are searched for that are not here.
 const SEARCH_EVERY: Duration = Duration::from_mins(1);
@@ -35,22 +30,18 @@ const SEARCH_EVERY: Duration = Duration::from_mins(1);
 const LOST_AFTER: Duration = Duration::from_mins(2);
 /// More deliveries than a node claims: those in memory, and those whose outcomes are not recorded yet.
 const MOST_CLAIMED: u32 = 50_000;
-/// How long one look goes on walking over endpoints: while more is due than was asked for by time, and else only to find
-/// what disabled endpoints have left. The next look goes on where it ended, and changed endpoints are read in between.
-const WALK: Duration = Duration::from_millis(250);
-const SHORT_WALK: Duration = Duration::from_millis(50);
 /// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
-    let (mut search, mut walked_to) = (Search::new(), None);
+    let (mut search, mut fetching) = (Search::new(), Fetching::default());
     while !in_hand.is_stopping() {
         // A locked row makes one of these fail; the others are done all the same.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
         let released = search.release_lost(&in_hand).await;
-        let fetched = fetch(&in_hand, &mut walked_to).await;
+        let fetched = fetching.look(&in_hand, LONGEST_REST).await;
         let rest = match read.and(returned).and(released).and(fetched) {
             Ok(rest) => rest.clamp(SHORTEST_REST, LONGEST_REST),
             Err(error) => {
@@ -150,148 +141,5 @@ impl Search {
             );
         }
         Ok(())
-    }
-}
-
-/// Fetches deliveries while there is room; returns the time until more are due. It walks on from the endpoint
-/// `walked_to`, and leaves there the one at which the next look goes on.
-async fn fetch(in_hand: &Arc<InHand>, walked_to: &mut Option<EndpointId>) -> Result<Duration, StoreError> {
-    let queue = &in_hand.parts.queue;
-    let now = in_hand.parts.clock.now();
-    let DueEndpoints { endpoints, are_all } = queue.due(now).await?;
-    let mut asked: HashSet<_> = endpoints.iter().map(|(_, id)| id.clone()).collect();
-    let mut endpoints = VecDeque::from(endpoints);
-    let mut locked_out = serve(in_hand, now, &mut endpoints).await?;
-    // Where locked rows made it give up, the walk asks for the rest.
-    for (_, id) in endpoints {
-        asked.remove(&id);
-    }
-    let (begun, patience) = (Instant::now(), if are_all { SHORT_WALK } else { WALK });
-    loop {
-        let Waiting { endpoints, next } = queue.waiting(now, walked_to.as_ref()).await?;
-        *walked_to = next;
-        let mut others = endpoints.into_iter().filter(|(_, id)| !asked.contains(id)).collect();
-        locked_out = locked_out.or(serve(in_hand, now, &mut others).await?);
-        if walked_to.is_none() || begun.elapsed() >= patience {
-            break;
-        }
-    }
-    if let Some(error) = locked_out {
-        return Err(error);
-    }
-    if !are_all && walked_to.is_some() {
-        return Ok(Duration::ZERO);
-    }
-    let next = queue.next_due(now).await?;
-    Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
-}
-
-/// Claims for these endpoints while there is room, in portions: commits stay short, and a portion that brings less than it
-/// asked for leaves room for the next. Fails if nothing can be claimed for several endpoints in a row. Locked rows of fewer are
-/// answered and left for the next look; after some in a row the rest of the endpoints stays.
-async fn serve(
-    in_hand: &Arc<InHand>,
-    now: Timestamp,
-    endpoints: &mut VecDeque<(Tenant, EndpointId)>,
-) -> Result<Option<StoreError>, StoreError> {
-    let (mut locked_out, mut failures) = (None, 0);
-    while !in_hand.is_stopping() && failures < MOST_LOCKED {
-        let wanted = in_hand.board().wanted(&mut from_fn(|| endpoints.pop_front()), AT_ONCE);
-        if wanted.is_empty() {
-            break;
-        }
-        let tried = wanted.len();
-        match claim(in_hand, now, wanted).await {
-            Ok(left) => {
-                failures = 0;
-                left.into_iter().rev().for_each(|one| endpoints.push_front(one));
-            }
-            Err(error) if tried < MOST_LOCKED => {
-                failures += tried;
-                locked_out = Some(error);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(locked_out)
-}
-
-/// Claims a portion for the board. Returns the endpoints to be asked for once more, since the bytes of the claim were
-/// used up.
-async fn claim(
-    in_hand: &Arc<InHand>,
-    now: Timestamp,
-    asked: Vec<Wanted>,
-) -> Result<Vec<(Tenant, EndpointId)>, StoreError> {
-    let claimed = claim_portion(in_hand, now, &asked).await?;
-    let was_cut = bytes_of(&claimed) >= Wanted::BYTES_AT_ONCE;
-    let mut left = Vec::new();
-    {
-        let mut board = in_hand.board();
-        for one in asked {
-            let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint);
-            let (got, bytes) = got.fold((0, 0), |(got, bytes), owed| (got + 1, bytes + owed.bytes()));
-            if got == one.most || bytes >= one.bytes {
-                board.note_stored(&one.endpoint);
-            } else if was_cut {
-                left.push((one.tenant, one.endpoint));
-            }
-        }
-    }
-    forget_released(in_hand, &claimed);
-    in_hand.take_in(claimed, Board::take_in_wanted);
-    Ok(left)
-}
-
-fn bytes_of(claimed: &[Owed]) -> usize {
-    claimed.iter().map(Owed::bytes).sum()
-}
-
-/// Drops deliveries that were just claimed from those to be released. An earlier release of them succeeded and its
-/// answer was lost; releasing them once more would give away what this node is sending.
-fn forget_released(in_hand: &InHand, claimed: &[Owed]) {
-    let mut returned = locked(&in_hand.returned);
-    if !returned.is_empty() {
-        let key = |owed: &Owed| (owed.endpoint.id.clone(), owed.event_id.clone());
-        let claimed: HashSet<_> = claimed.iter().map(key).collect();
-        returned.retain(|owed| !claimed.contains(&key(owed)));
-    }
-}
-
-/// Claims a portion. If that fails, each of its endpoints is claimed separately, so that an endpoint with
-/// locked rows delays no other for long.
-async fn claim_portion(
-    in_hand: &Arc<InHand>,
-    now: Timestamp,
-    asked: &[Wanted],
-) -> Result<Vec<Owed>, StoreError> {
-    let queue = &in_hand.parts.queue;
-    let mut failures = match queue.claim(now, asked.to_vec()).await {
-        Err(error) if asked.len() > 1 => vec![error],
-        claimed => return claimed,
-    };
-    let (mut claimed, mut in_a_row) = (Vec::new(), 0);
-    for one in asked {
-        match queue.claim(now, vec![one.clone()]).await {
-            Ok(mut some) => {
-                claimed.append(&mut some);
-                in_a_row = 0;
-            }
-            Err(error) => {
-                failures.push(error);
-                in_a_row += 1;
-            }
-        }
-        if in_a_row == MOST_LOCKED || bytes_of(&claimed) >= Wanted::BYTES_AT_ONCE {
-            break;
-        }
-    }
-    match failures.pop() {
-        Some(error) if claimed.is_empty() => Err(error),
-        Some(error) => {
-            tracing::warn!(%error, "what is owed to some endpoints could not be fetched");
-            Ok(claimed)
-        }
-        None => Ok(claimed),
     }
 }

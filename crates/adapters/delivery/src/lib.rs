@@ -6,6 +6,7 @@ mod connect;
 mod courier;
 mod dispatcher;
 mod endpoint_queue;
+mod fetch;
 mod guard;
 mod in_hand;
 mod kept;

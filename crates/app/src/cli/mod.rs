@@ -127,6 +127,11 @@ enum Command {
 }
 
 impl Cli {
+    /// Whether a supervisor waits for the end of the process, and not a person for its words.
+    pub(crate) const fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve { .. })
+    }
+
     /// Runs the command to its end.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.places.json {

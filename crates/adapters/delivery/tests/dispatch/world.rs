@@ -59,8 +59,8 @@ pub(crate) struct Queue {
     pub(crate) refusals_left: AtomicUsize,
     /// Whose rows somebody holds locked for ever.
     pub(crate) locked: Mutex<Option<MerchantId>>,
-    /// An endpoint whose deliveries cannot be claimed: it takes two seconds to learn that.
-    pub(crate) unclaimable: Mutex<Option<EndpointId>>,
+    /// Endpoints whose deliveries cannot be claimed: it takes two seconds to learn that.
+    pub(crate) unclaimable: Mutex<Vec<EndpointId>>,
     pub(crate) is_broken: AtomicBool,
     /// Whether nothing can be claimed, and how often it was tried.
     pub(crate) gives_nothing: AtomicBool,
@@ -132,7 +132,7 @@ impl DeliveryQueue for Queue {
             return Err(StoreError::Overloaded);
         }
         let unclaimable = self.unclaimable.lock().expect("no panic").clone();
-        if wanted.iter().any(|one| Some(&one.endpoint) == unclaimable.as_ref()) {
+        if wanted.iter().any(|one| unclaimable.contains(&one.endpoint)) {
             tokio::time::sleep(Duration::from_secs(2)).await;
             return Err(StoreError::Unavailable("a row is locked".to_owned()));
         }
