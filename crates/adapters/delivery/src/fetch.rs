@@ -28,6 +28,8 @@ const SHORT_WALK: Duration = Duration::from_millis(50);
 const MOST_IN_A_ROW: usize = 3;
 /// After this many endpoints that could not be claimed a look ends: the reason may be the store, and not some locked rows.
 const MOST_IN_A_LOOK: usize = 2 * MOST_IN_A_ROW;
+/// The pause before endpoints that could not be claimed are asked for again.
+const A_WHILE: Duration = Duration::from_millis(500);
 /// The most endpoints that are remembered as such that could not be claimed.
 const MOST_REMEMBERED: usize = 10_000;
 
@@ -48,6 +50,8 @@ pub(crate) struct Fetching {
 struct Look {
     failed: HashSet<EndpointId>,
     error: Option<StoreError>,
+    /// Whether something could be claimed.
+    is_some: bool,
     /// What could not be claimed in an earlier look; it comes last.
     last: Vec<Place>,
 }
@@ -75,8 +79,13 @@ impl Fetching {
         }
         let last = std::mem::take(&mut look.last);
         self.serve(in_hand, now, &mut look, last).await;
-        if let Some(error) = look.error {
-            return Err(error);
+        match look.error {
+            Some(error) if look.is_some => {
+                tracing::warn!(%error, "due deliveries to some endpoints could not be fetched");
+                return Ok(A_WHILE);
+            }
+            Some(error) => return Err(error),
+            None => {}
         }
         if !are_all && self.walked_to.is_some() {
             return Ok(Duration::ZERO);
@@ -120,6 +129,7 @@ impl Fetching {
             if self.refused.len() < MOST_REMEMBERED {
                 self.refused.extend(failed.iter().cloned());
             }
+            look.is_some |= is_some;
             look.failed.extend(failed);
             look.error = error.or(look.error.take());
             left.into_iter().rev().for_each(|one| endpoints.push_front(one));
