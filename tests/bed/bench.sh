@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 : "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}"
 need cc build-essential
 need pgbench postgresql
+need taskset util-linux
 
 # Every viewer of a hosted page is a descriptor, here and in the gateway.
 ulimit -n 40000 2>/dev/null || ulimit -n "$(ulimit -Hn)"

@@ -1,5 +1,6 @@
-//! What becomes of creations when more are asked for than can be had: three times as many, as far as the machine can ask beside the
-//! gateway. The report says how many times as many they were.
+//! What becomes of creations when three times as many are asked for as can be had. The gateway and its database have one core,
+//! and who asks has the others: on shared cores the asking would take the time that the answers need. The report says how
+//! many times as many were asked for.
 
 use std::{
     io,
@@ -18,6 +19,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet, time::sleep_u
 use crate::{
     Plan, caller_of,
     load::{self, Pressure, Request, microseconds, read_message},
+    process,
     report::Row,
 };
 
@@ -26,13 +28,15 @@ pub(crate) const ASKED: &str = "create deposit, overload: asked";
 pub(crate) const ACCEPTED: &str = "create deposit, overload: accepted";
 
 const TIMES: f64 = 3.0;
-/// Enough to ask for all that one machine can ask for beside the gateway. Over more of them it asks for no
-/// more, and each call only waits for longer.
+/// Enough to ask for all that the other cores can ask for. Over more of them they ask for no more, and each call only
+/// waits for longer.
 pub(crate) const CONNECTIONS: usize = 4_000;
 
 /// What is had at 128 connections, and beyond.
 pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
+    let apart = Apart::begin(database);
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    apart.leave_the_first_core();
     let caller = caller_of(&gateway.merchant().await).await;
     let address = crate::address_of(&gateway);
     let pressure = Pressure { connections: 128, time: plan.time };
@@ -60,6 +64,40 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
         row(ASKED, outcome.asked, microseconds()),
         row(ACCEPTED, outcome.accepted, outcome.latency),
     ]
+}
+
+/// Keeps the load generator and what it loads on different cores, and ends that when it is dropped. With one core
+/// all share it.
+struct Apart {
+    cores: Vec<u32>,
+    databases: Vec<u32>,
+}
+
+impl Apart {
+    /// Until the load generator leaves it, what it starts runs on the first core too.
+    fn begin(database: Database) -> Self {
+        let databases = match database {
+            Database::Postgres => process::running("postgres"),
+            Database::Sqlite => Vec::new(),
+        };
+        let cores = process::cores();
+        for &pid in databases.iter().chain([&std::process::id()]) {
+            process::confine(pid, &cores[..1]);
+        }
+        Self { cores, databases }
+    }
+
+    fn leave_the_first_core(&self) {
+        process::confine(std::process::id(), &self.cores[self.cores.len().min(2) - 1..]);
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        for &pid in self.databases.iter().chain([&std::process::id()]) {
+            process::confine(pid, &self.cores);
+        }
+    }
 }
 
 /// So many calls a second, whatever becomes of them.

@@ -1,6 +1,10 @@
-//! What the kernel knows of a process and of this machine.
+//! What the kernel knows of a process and of this machine, and on which cores a process may run.
 
-use std::fs;
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 /// Processor time a process has used so far, in seconds, user and system together.
 pub(crate) fn cpu_seconds(pid: u32) -> f64 {
@@ -31,6 +35,44 @@ pub(crate) fn descriptors() -> usize {
     line.split_whitespace().next().and_then(|soft| soft.parse().ok()).unwrap_or(1_024)
 }
 
+/// The numbers of the cores that this process may use.
+pub(crate) fn cores() -> Vec<u32> {
+    let status = fs::read_to_string("/proc/self/status").expect("this process runs");
+    let list =
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("the line is there");
+    let number = |text: &str| text.trim().parse::<u32>().expect("the number of a core");
+    list.split(',')
+        .flat_map(|part| {
+            part.split_once('-')
+                .map_or(number(part)..=number(part), |(first, last)| number(first)..=number(last))
+        })
+        .collect()
+}
+
+/// Lets all threads of a process, and whatever they start from now on, run on these cores only.
+pub(crate) fn confine(pid: u32, cores: &[u32]) {
+    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let done = Command::new("taskset")
+        .args(["--all-tasks", "--cpu-list", "--pid", &list, &pid.to_string()])
+        .stdout(Stdio::null())
+        .status()
+        .expect("taskset runs");
+    // A database's process may have ended meanwhile.
+    let is_gone = !Path::new(&format!("/proc/{pid}")).exists();
+    assert!(done.success() || is_gone, "process {pid} is confined to cores {list}");
+}
+
+/// The running processes of a program.
+pub(crate) fn running(program: &str) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("processes are listed").flatten();
+    processes
+        .filter(|entry| {
+            fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name.trim_end() == program)
+        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
 /// Processor, cores and memory, in one line.
 pub(crate) fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -38,7 +80,7 @@ pub(crate) fn machine() -> String {
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
         .map(|(_, name)| name);
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let cores = cores().len();
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kilobytes =
         meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));

@@ -149,8 +149,8 @@ impl Chapter {
         if capacity.is_finite() {
             let _ = writeln!(
                 text,
-                "- {}: with {:.1} times as many creations asked for as 128 connections get, over {} connections, {:.0} % of \
-                 what those get is accepted, 99 of 100 within {:.0} ms.",
+                "- {}: on one core, with {:.1} times as many creations asked for as 128 connections get, over {} connections, \
+                 {:.0} % of what those get is accepted, 99 of 100 within {:.0} ms.",
                 self.database,
                 self.rate(overload::ASKED, overload::CONNECTIONS) / capacity,
                 overload::CONNECTIONS,

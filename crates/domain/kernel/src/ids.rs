@@ -58,6 +58,11 @@ fn lower_bound(prefix: &str, at: Timestamp) -> String {
     format!("{prefix}_{:013}_", at.millis().clamp(0, LAST_MILLIS))
 }
 
+/// What every identifier of this form and instant, or of an earlier one, is less than.
+fn upper_bound(prefix: &str, at: Timestamp) -> String {
+    lower_bound(prefix, Timestamp::from_millis(at.millis().saturating_add(1)))
+}
+
 /// A new identifier of a thing made at `at`: `<prefix>_<13 digits of Unix milliseconds>_<length base-32 characters>`,
 /// in the order of time.
 pub fn timed_id(prefix: &str, at: Timestamp, entropy: &dyn Entropy, length: usize) -> String {
@@ -90,6 +95,11 @@ impl PaymentId {
     /// The smallest possible identifier of a payment made at `at`: the start of a range over time.
     pub fn lower_bound(at: Timestamp) -> String {
         lower_bound("pay", at)
+    }
+
+    /// What every identifier of a payment made at `at` or before is less than: the end of a range over time.
+    pub fn upper_bound(at: Timestamp) -> String {
+        upper_bound("pay", at)
     }
 }
 
@@ -169,6 +179,11 @@ impl EventId {
         lower_bound("evt", at)
     }
 
+    /// What every identifier of an event of `at` or before is less than: the end of a range over time.
+    pub fn upper_bound(at: Timestamp) -> String {
+        upper_bound("evt", at)
+    }
+
     /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -245,6 +260,10 @@ mod tests {
         assert_eq!(id(1_763_683_200_000, 7).made_at().millis(), 1_763_683_200_000);
         let bound = |millis| PaymentId::lower_bound(Timestamp::from_millis(millis));
         assert!(bound(1_763_683_200_001).as_str() > early.as_str());
+        assert_eq!(
+            PaymentId::upper_bound(Timestamp::from_millis(1_763_683_200_000)),
+            bound(1_763_683_200_001)
+        );
         for far in [10_000_000_000_000, 253_402_300_799_999, i64::MAX] {
             assert!(bound(far).as_str() > late.as_str(), "{far}");
         }

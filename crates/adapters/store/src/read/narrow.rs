@@ -23,7 +23,7 @@ impl Range {
     /// The identifiers from one time to another, both included; without a time, to the end of the list.
     pub(super) fn of(from: Option<Timestamp>, to: Option<Timestamp>) -> Self {
         let from = from.map_or_else(String::new, PaymentId::lower_bound);
-        Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), after) }
+        Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), PaymentId::upper_bound) }
     }
 
     /// All identifiers greater than this one.
@@ -64,7 +64,7 @@ macro_rules! ranged {
             query = query.filter($crate::schema::payments::id.ge(quipu_kernel::PaymentId::lower_bound(from)));
         }
         if let Some(to) = $filter.created.to {
-            query = query.filter($crate::schema::payments::id.lt($crate::read::narrow::after(to)));
+            query = query.filter($crate::schema::payments::id.lt(quipu_kernel::PaymentId::upper_bound(to)));
         }
         query
     }};
@@ -118,7 +118,7 @@ macro_rules! sifted_by_time {
                 $crate::read::narrow::sifted!(query, "id", ">=", quipu_kernel::PaymentId::lower_bound(from));
         }
         if let Some(to) = $filter.created.to {
-            query = $crate::read::narrow::sifted!(query, "id", "<", $crate::read::narrow::after(to));
+            query = $crate::read::narrow::sifted!(query, "id", "<", quipu_kernel::PaymentId::upper_bound(to));
         }
         query
     }};
@@ -149,11 +149,6 @@ macro_rules! with_reference {
 }
 
 pub(crate) use with_reference;
-
-/// The least identifier of the millisecond after `at`.
-pub(crate) fn after(at: Timestamp) -> String {
-    PaymentId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1)))
-}
 
 #[cfg(test)]
 mod tests {

@@ -83,9 +83,8 @@ pub(super) async fn fail_pending(
     let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
     let disabled_at = disabled.map_or(0, Timestamp::millis);
     // Without a time `before` is empty, and no event's identifier is less.
-    let before =
-        disabled.map(|at| EventId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1))));
-    let before = before.as_deref().unwrap_or_default();
+    let before = disabled.map_or_else(String::new, EventId::upper_bound);
+    let before = before.as_str();
     let failed = match conn {
         Connection::Sqlite(conn) => {
             use diesel::RunQueryDsl as _;

@@ -53,8 +53,7 @@ macro_rules! narrowed {
             query = query.filter(deliveries::event_id.ge(EventId::lower_bound(from)));
         }
         if let Some(to) = $created.to {
-            let after = Timestamp::from_millis(to.millis().saturating_add(1));
-            query = query.filter(deliveries::event_id.lt(EventId::lower_bound(after)));
+            query = query.filter(deliveries::event_id.lt(EventId::upper_bound(to)));
         }
         query
     }};

@@ -8,7 +8,7 @@ use diesel::{
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{EventId, Period, Tenant, Timestamp};
+use quipu_kernel::{EventId, Period, Tenant};
 use quipu_webhooks::EndpointId;
 
 use crate::{
@@ -71,14 +71,12 @@ macro_rules! with_whose {
 
 impl<'a> Pending<'a> {
     pub(super) fn of(tenant: &'a Tenant, endpoint: &'a EndpointId, created: Period) -> Self {
-        let behind =
-            |to: Timestamp| EventId::lower_bound(Timestamp::from_millis(to.millis().saturating_add(1)));
         Self {
             endpoint: endpoint.as_str(),
             merchant: tenant.merchant().0,
             environment: tenant.environment().as_str(),
             from: created.from.map_or_else(String::new, EventId::lower_bound),
-            to: created.to.map_or_else(|| BEHIND_ALL.to_owned(), behind),
+            to: created.to.map_or_else(|| BEHIND_ALL.to_owned(), EventId::upper_bound),
         }
     }
 
