@@ -265,7 +265,7 @@ fn absent(id: &PaymentId) -> Expect {
 /// The error for a failed commit of a payment with this identifier.
 fn unlearnt(error: StoreError, id: Option<PaymentId>) -> CreateError {
     match (error, id) {
-        (StoreError::OutcomeUnknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
+        (StoreError::OutcomeUnknown(cause), Some(id)) => CreateError::OutcomeUnknown { id, cause },
         (error, _) => error.into(),
     }
 }

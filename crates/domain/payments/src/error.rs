@@ -62,6 +62,8 @@ pub enum CreateError {
     OutcomeUnknown {
         /// The identifier of the payment.
         id: PaymentId,
+        /// Why the outcome is not known, for the log.
+        cause: String,
     },
     /// The provider that would give the instructions has not answered lately and is left alone for a while; the payment
     /// was not made.

@@ -107,8 +107,7 @@ impl SettlePayment {
 fn stale_is_success(error: CommitError) -> Result<(), SettleError> {
     match error {
         CommitError::Refused(Refusal::Stale) => Ok(()),
-        CommitError::Refused(refusal) => Err(failed(refusal.to_string())),
-        CommitError::Store(error) => Err(error.into()),
+        error => Err(error.into()),
     }
 }
 

@@ -183,7 +183,7 @@ impl Node {
                 }
             }
             Err(CreateError::NonceUsed) => known.told.push(Told::Replayed),
-            Err(CreateError::OutcomeUnknown { id }) => {
+            Err(CreateError::OutcomeUnknown { id, .. }) => {
                 known.perhaps.insert(id);
                 return Call::Again;
             }

@@ -5,7 +5,7 @@ use std::slice;
 
 use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
-use quipu_kernel::{Problems, StoreError, Timestamp};
+use quipu_kernel::{PaymentId, Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
 use quipu_payments::{
     AttemptError, CIRCUIT_OPEN_FOR, CancelError, CreateError, DecideError, NotVerified, RailEventError,
@@ -41,6 +41,8 @@ pub(crate) enum ApiError {
     ProviderSilent,
     /// It is not known whether the change was made; the cause is only written to the log.
     OutcomeUnknown { cause: String },
+    /// The same of a creation, whose payment is known; the cause is only written to the log.
+    CreationUnknown { id: PaymentId, message: String, cause: String },
     /// An error of the gateway; the cause is only written to the log.
     Internal { cause: String },
 }
@@ -92,7 +94,9 @@ impl ApiError {
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::RateLimited(_) => ErrorCode::RateLimited,
             Self::Overloaded | Self::Unavailable { .. } | Self::ProviderSilent => ErrorCode::Overloaded,
-            Self::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
+            Self::OutcomeUnknown { .. } | Self::CreationUnknown { .. } => {
+                ErrorCode::PaymentCreateOutcomeUnknown
+            }
             Self::Internal { .. } => ErrorCode::InternalError,
         }
     }
@@ -113,6 +117,10 @@ impl ApiError {
             Self::Refused { message, transaction_id, .. } => {
                 let messages = slice::from_ref(message);
                 return write(&Shown { code, messages, transaction_id: transaction_id.as_deref() });
+            }
+            Self::CreationUnknown { id, message, .. } => {
+                let messages = slice::from_ref(message);
+                return write(&Shown { code, messages, transaction_id: Some(id.as_str()) });
             }
             Self::MethodNotAllowed { .. } => fixed("the path does not have this method"),
             Self::RateLimited(_) => fixed("too many requests"),
@@ -185,7 +193,10 @@ impl From<&CreateError> for ApiError {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
             CreateError::Store(error) => return error.clone().into(),
             CreateError::ProviderSilent => return Self::ProviderSilent,
-            CreateError::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
+            CreateError::OutcomeUnknown { id, cause } => {
+                let (id, cause) = (id.clone(), cause.clone());
+                return Self::CreationUnknown { id, message: error.to_string(), cause };
+            }
             CreateError::NonceUsed => ErrorCode::NonceReused,
             CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,
             CreateError::IdempotencyKeyInUse => ErrorCode::IdempotencyKeyInUse,
@@ -197,9 +208,7 @@ impl From<&CreateError> for ApiError {
             CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
         };
         let transaction_id = match error {
-            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown { id } => {
-                Some(id.as_str().to_owned())
-            }
+            CreateError::DuplicateReference { holder } => Some(holder.as_str().to_owned()),
             _ => None,
         };
         Self::Refused { code, message: error.to_string(), transaction_id }
@@ -368,7 +377,8 @@ mod tests {
     #[test]
     fn a_creation_of_unknown_outcome_names_its_payment() {
         let id = "pay_1763683200000_czwenqofrlql".parse().expect("an identifier");
-        let answer = ApiError::from(CreateError::OutcomeUnknown { id }).to_answer(Timestamp::from_millis(0));
+        let answer = ApiError::from(CreateError::OutcomeUnknown { id, cause: "a test".to_owned() })
+            .to_answer(Timestamp::from_millis(0));
         let body: Value = serde_json::from_str(&answer.body).expect("JSON");
         assert_eq!(answer.status, 504);
         assert_eq!(body["error_code"], "payment_create_outcome_unknown");

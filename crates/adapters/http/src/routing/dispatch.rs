@@ -237,6 +237,14 @@ fn finish(
                 ApiError::Internal { cause } | ApiError::OutcomeUnknown { cause } => {
                     tracing::error!(request_id = shown_id, route, cause, "a request failed");
                 }
+                ApiError::CreationUnknown { id, cause, .. } => {
+                    tracing::warn!(
+                        request_id = shown_id,
+                        payment_id = id.as_str(),
+                        cause,
+                        "the outcome of a creation is unknown"
+                    );
+                }
                 ApiError::Unavailable { cause } => {
                     tracing::warn!(
                         request_id = shown_id,

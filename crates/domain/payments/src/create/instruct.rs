@@ -27,8 +27,8 @@ use crate::{
 
 /// Why the rail's answer was not committed.
 enum NotKept {
-    /// The payment can no longer be read.
-    Gone,
+    /// The payment could not be read again, for this reason.
+    Unread(String),
     /// A contract is broken.
     Broken(CreateError),
     /// The commit did not happen.
@@ -68,7 +68,7 @@ impl CreatePayment {
                 let due = due_after(&payment, &**rail, now);
                 // If this fails, the question is due all the same, a little later.
                 let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
-                return outcome_unknown(&payment);
+                return outcome_unknown(&payment, "the rail gave no answer that could be understood");
             }
         };
         self.commit_answer(payment, &**rail, &answer, key).await
@@ -83,7 +83,7 @@ impl CreatePayment {
         answer: &Result<Instructions, Failure>,
         key: Option<CreationKey>,
     ) -> Attempt {
-        let read = || async { self.found_again(&payment).await.ok_or(NotKept::Gone) };
+        let read = || self.found_again(&payment);
         let decide = |found: Payment| {
             if !found.awaits_instructions() {
                 return Ok(Decided::Stay((found, None)));
@@ -108,26 +108,28 @@ impl CreatePayment {
                 // Whoever brought the answer may have seen the payment move on.
                 if let Err(failure) = answer {
                     match self.found_again(&payment).await {
-                        Some(found) => self.report(rail, &found, failure).await,
-                        None => self.pass_on(rail, &payment, failure).await,
+                        Ok(found) => self.report(rail, &found, failure).await,
+                        Err(_) => self.pass_on(rail, &payment, failure).await,
                     }
                 }
                 Attempt::KeyUsed
             }
-            Err(NotKept::Gone) => {
+            Err(NotKept::Unread(why)) => {
                 if let Err(failure) = answer {
                     self.pass_on(rail, &payment, failure).await;
                 }
-                outcome_unknown(&payment)
+                outcome_unknown(&payment, why)
             }
             // What the rail did is done; whoever asks again finds out.
-            Err(NotKept::Commit(_)) => outcome_unknown(&payment),
+            Err(NotKept::Commit(error)) => outcome_unknown(&payment, error.to_string()),
         }
     }
 
     /// The payment as it is now, if it can be read.
-    async fn found_again(&self, payment: &Payment) -> Option<Payment> {
-        self.reads.payment(payment.terms().tenant, payment.id()).await.ok().flatten()
+    async fn found_again(&self, payment: &Payment) -> Result<Payment, NotKept> {
+        let found = self.reads.payment(payment.terms().tenant, payment.id()).await;
+        let found = found.map_err(|error| NotKept::Unread(error.to_string()))?;
+        found.ok_or_else(|| NotKept::Unread("the payment is no longer there".to_owned()))
     }
 
     /// The payment with the rail's instructions, or failed because the rail refuses it.
@@ -183,7 +185,8 @@ impl CreatePayment {
                 // Another repeat was first; what it brought is everybody's answer.
                 Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
                 // The payment stands whatever became of its answer, so nobody is told that nothing happened.
-                Err(CommitError::Store(_)) => return outcome_unknown(&payment),
+                Err(CommitError::Store(error)) => return outcome_unknown(&payment, error.to_string()),
+                // No other refusal concerns a change that only keeps an answer.
                 Ok(_) | Err(CommitError::Refused(_)) => {}
             }
         }
@@ -192,6 +195,6 @@ impl CreatePayment {
 }
 
 /// The refusal of a creation whose payment exists, while nobody knows what its rail made of it.
-fn outcome_unknown(payment: &Payment) -> Attempt {
-    Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None)
+fn outcome_unknown(payment: &Payment, cause: impl Into<String>) -> Attempt {
+    Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone(), cause: cause.into() }, None)
 }

@@ -145,7 +145,8 @@ impl CreatePayment {
         let payment =
             payment.ok_or_else(|| broken(format!("a kept answer of {tenant} names no payment: {id}")))?;
         if payment.awaits_instructions() {
-            let answer = request.form.refused(&CreateError::OutcomeUnknown { id });
+            let cause = "an earlier attempt's outcome is still unknown".to_owned();
+            let answer = request.form.refused(&CreateError::OutcomeUnknown { id, cause });
             return Ok(Answered { answer, replayed: true });
         }
         match self.answer_as_it_stands(Box::new(payment), Some(self.key_of(request))).await {

@@ -70,17 +70,20 @@ impl UnknownOutcomes {
         let outcome = match (outcome, &subject.earlier) {
             (
                 Err(
-                    CreateError::ProviderSilent
+                    error @ (CreateError::ProviderSilent
                     | CreateError::Store(
                         StoreError::Overloaded | StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_),
-                    ),
+                    )),
                 ),
                 Some(id),
-            ) => Err(CreateError::OutcomeUnknown { id: id.clone() }),
+            ) => {
+                let cause = format!("an earlier attempt's outcome is unknown, and this one failed: {error}");
+                Err(CreateError::OutcomeUnknown { id: id.clone(), cause })
+            }
             (outcome, _) => outcome,
         };
         match &outcome {
-            Err(CreateError::OutcomeUnknown { id }) => self.remember(subject, id),
+            Err(CreateError::OutcomeUnknown { id, .. }) => self.remember(subject, id),
             // These errors are about the request, and say nothing about the first attempt.
             Err(
                 CreateError::Invalid(_)

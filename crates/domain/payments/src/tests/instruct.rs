@@ -215,7 +215,7 @@ fn lost_over_its_call(rail: impl FnOnce(&mut MockBank), cancelled_after: Option<
     assert!(dies.set(Box::new(move || store.fails.store(true, Ordering::Relaxed))).is_ok(), "set once");
     let redirected = with(deposit(), &json!({ "method": "redirectpay", "currency": "LKR" }));
     let lost = ready(world.create.run(creation(&redirected)));
-    let Err(CreateError::OutcomeUnknown { id }) = lost else { panic!("it was answered: {lost:?}") };
+    let Err(CreateError::OutcomeUnknown { id, .. }) = lost else { panic!("it was answered: {lost:?}") };
     world.store.fails.store(false, Ordering::Relaxed);
     assert!(world.store.due(&id).is_some_and(|due| due.at > START), "its node asks for it");
     let queue = world.store.queue();

@@ -71,7 +71,7 @@ fn asked(world: &World, creation: Creation) -> Result<Payment, CreateError> {
 
 fn unknown<T: std::fmt::Debug>(outcome: Result<T, CreateError>) -> PaymentId {
     match outcome {
-        Err(CreateError::OutcomeUnknown { id }) => id,
+        Err(CreateError::OutcomeUnknown { id, .. }) => id,
         other => panic!("{other:?}"),
     }
 }
