@@ -4,7 +4,7 @@
 use askama::Template;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use crate::{accent::OWN_ACCENT, assets};
+use crate::{accent::OWN_ACCENT, assets, rendered::rendered};
 
 /// A guide: the last part of its address, its title, and its text in Markdown.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +65,7 @@ impl Guide {
             colours: assets::colours(root, OWN_ACCENT),
             icon: assets::icon(root),
         };
-        page.render().unwrap_or_default()
+        rendered(&page)
     }
 
     fn body(&self, root: &str) -> String {

@@ -19,6 +19,7 @@ mod notice;
 mod page_urls;
 mod payment_page;
 mod qr;
+mod rendered;
 #[cfg(test)]
 mod samples;
 mod scheme;

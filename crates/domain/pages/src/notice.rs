@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use crate::{accent::OWN_ACCENT, assets, words::Words};
+use crate::{accent::OWN_ACCENT, assets, rendered::rendered, words::Words};
 
 /// The message of a page that shows no payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Notice {
             colours: assets::colours(root, OWN_ACCENT),
             icon: assets::icon(root),
         };
-        page.render().unwrap_or_default()
+        rendered(&page)
     }
 }
 
@@ -74,5 +74,5 @@ pub fn front(links: &[FrontLink], root: &str) -> String {
         colours: assets::colours(root, OWN_ACCENT),
         icon: assets::icon(root),
     };
-    page.render().unwrap_or_default()
+    rendered(&page)
 }

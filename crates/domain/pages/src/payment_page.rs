@@ -15,6 +15,7 @@ use crate::{
     how_to_pay::{HowToPay, is_web},
     money::{self, Shown},
     page_urls::PageUrls,
+    rendered::rendered,
     story::{self, Story, is_live},
     words::Words,
 };
@@ -135,8 +136,7 @@ impl PaymentPage {
 
     /// The page as HTML.
     pub fn html(&self) -> String {
-        // Writing to a string fails only if a value's own Display does, and all of these are texts and numbers.
-        self.render().unwrap_or_default()
+        rendered(self)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     frame::Frame,
     language::Language,
     money::{self, Shown},
+    rendered::rendered,
     story::is_live,
     words::Words,
 };
@@ -75,5 +76,5 @@ pub fn scheme_page(view: SchemeView<'_>) -> String {
         action: href(words.language()),
         back: view.back.map(str::to_owned),
     };
-    page.render().unwrap_or_default()
+    rendered(&page)
 }
