@@ -66,7 +66,8 @@ impl Language {
         for range in header.split(',').take(32) {
             let mut parts = range.split(';');
             let tag = parts.next().unwrap_or_default();
-            let weight = parts.find_map(|part| part.trim().strip_prefix("q=")).map_or(Some(1000), weight);
+            let weight = parts.find_map(|part| part.trim().strip_prefix(['q', 'Q'])?.strip_prefix('='));
+            let weight = weight.map_or(Some(1000), self::weight);
             let (Some(language), Some(weight)) = (Self::of_tag(tag), weight) else { continue };
             if weight > 0 && best.is_none_or(|(most, _)| weight > most) {
                 best = Some((weight, language));
