@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Error, Result, anyhow};
 use quipu_merchants::PageStore as _;
 use quipu_payments::PageLinks;
-use quipu_signing::PageKey;
+use quipu_signing::{OpenProblem, PageKey};
 
 use crate::wire::Foundation;
 
@@ -59,6 +59,11 @@ async fn page_key(foundation: &Foundation) -> Result<PageKey> {
     let (keyring, entropy) = (&foundation.keyring, &*foundation.entropy);
     let offered = keyring.seal_secret(entropy, PAGE_KEY, PageKey::generate(entropy).secret());
     let kept = foundation.store.page_key(&offered).await.context("the page key cannot be read")?;
-    let secret = keyring.open_secret(PAGE_KEY, &kept).ok().context(ANOTHER_MASTER_KEY)?;
+    let secret = keyring.open_secret(PAGE_KEY, &kept).map_err(|problem| match problem {
+        OpenProblem::UnknownKey => anyhow!(ANOTHER_MASTER_KEY),
+        OpenProblem::Malformed | OpenProblem::Tampered => {
+            Error::new(problem).context("the page key in the database cannot be opened")
+        }
+    })?;
     PageKey::parse(&secret).context("the page key is broken")
 }
