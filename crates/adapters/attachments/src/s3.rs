@@ -46,7 +46,8 @@ const PROBE: &str = "kept/ready";
 pub struct S3Settings {
     /// The name of the bucket.
     pub bucket: String,
-    /// The prefix of every key; may be empty.
+    /// The prefix of every key, as the bucket's own rules name it; may be empty, and neither it nor a part of it
+    /// between two `/` is `.` or `..`.
     pub prefix: String,
     /// The address of the server, if it is not Amazon's own.
     pub endpoint: Option<String>,
@@ -84,15 +85,13 @@ impl S3Files {
             builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
         }
         let store = builder.build().map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix: Path::from(settings.prefix.as_str()), entropy })
+        // Taken as it is, because rules and permissions of the bucket name it so.
+        let prefix = Path::parse(&settings.prefix).map_err(|error| failed(&error.into()))?;
+        Ok(Self { store, prefix, entropy })
     }
 
     fn key(&self, rest: &str) -> Path {
-        if self.prefix.as_ref().is_empty() {
-            Path::from(rest)
-        } else {
-            Path::from(format!("{}/{rest}", self.prefix))
-        }
+        self.prefix.parts().chain(Path::from(rest).parts()).collect()
     }
 
     fn staged(&self, upload: &Upload) -> Path {

@@ -85,16 +85,20 @@ fn link_lifetime(text: &str) -> Result<Duration, Expected> {
 }
 
 fn place(text: &str) -> Result<FilesAt, Expected> {
-    const EXPECTED: Expected = "file://PATH or s3://BUCKET/PREFIX";
+    const EXPECTED: Expected =
+        "file://PATH or s3://BUCKET/PREFIX, where no part of the prefix is empty, . or ..";
     if let Some(path) = text.strip_prefix("file://").filter(|path| !path.is_empty()) {
         return Ok(FilesAt::Folder(path.into()));
     }
     let rest = text.strip_prefix("s3://").ok_or(EXPECTED)?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-    if bucket.is_empty() {
+    let prefix = prefix.trim_matches('/');
+    let is_part =
+        |part: &str| !["", ".", ".."].contains(&part) && !part.contains(|c: char| c.is_ascii_control());
+    if bucket.is_empty() || !(prefix.is_empty() || prefix.split('/').all(is_part)) {
         return Err(EXPECTED);
     }
-    Ok(FilesAt::Bucket { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
+    Ok(FilesAt::Bucket { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
 }
 
 #[cfg(test)]
@@ -107,7 +111,10 @@ mod tests {
         let bucket = |prefix: &str| FilesAt::Bucket { bucket: "b".to_owned(), prefix: prefix.to_owned() };
         assert_eq!(place("s3://b"), Ok(bucket("")));
         assert_eq!(place("s3://b/a/c/"), Ok(bucket("a/c")));
-        for text in ["", "file://", "s3://", "s3:///x", "/var/quipu", "https://b"] {
+        assert_eq!(place("s3://b/team~prod/ñ"), Ok(bucket("team~prod/ñ")));
+        for text in
+            ["", "file://", "s3://", "s3:///x", "/var/quipu", "https://b", "s3://b/a//c", "s3://b/a/../c"]
+        {
             assert!(place(text).is_err(), "{text:?}");
         }
     }
