@@ -103,7 +103,7 @@ pub(crate) fn log_level(text: &str) -> Result<String, Expected> {
 }
 
 pub(crate) fn limit(text: &str) -> Result<u32, Expected> {
-    text.parse().ok().filter(|limit| *limit > 0).ok_or("a whole number above zero")
+    text.parse().ok().filter(|limit| *limit > 0).ok_or("a whole number from 1 to 4294967295")
 }
 
 /// A duration: `300ms`, `2s`, `5m`, `6h`, `7d`. The error says what would have been one, in words that follow "must be".
