@@ -40,7 +40,7 @@ use crate::{
 /// How long a process that was told to end takes at most.
 const END: Duration = Duration::from_secs(30);
 /// How long its parts may take to finish: calls and workers, which end at the same time, and then the rest.
-const DRAIN: Duration = Duration::from_secs(27);
+const DRAIN: Duration = Duration::from_secs(26);
 const _: () = assert!(
     DRAIN.as_millis()
         + runtimes::END.as_millis()

@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-/// How long the end of a server waits for its last line to be written: its supervisor has to start another.
-pub(crate) const END: Duration = Duration::from_millis(100);
+/// How long the end of a server waits for its last line to be written: its supervisor has to start another. On a
+/// busy machine it may take a while until the thread that writes has its turn.
+pub(crate) const END: Duration = Duration::from_secs(1);
 /// How long a command waits for that: somebody may have stopped the terminal for a moment.
 pub(crate) const READ_BY_PEOPLE: Duration = Duration::from_secs(10);
 
