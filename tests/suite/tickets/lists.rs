@@ -135,7 +135,8 @@ async fn a_search_takes_every_character_as_it_stands(database: Database) {
     let api = &merchant.api;
     opened(&other.api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end" })).await;
     let id =
-        opened(api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end", "description": "straße" })).await;
+        opened(api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end", "description": "straße\n\t12" }))
+            .await;
     opened(api, json!({ "title": "1000 others", "description": "orderX7" })).await;
     for found in [
         "100%25",
@@ -152,6 +153,7 @@ async fn a_search_takes_every_character_as_it_stands(database: Database) {
         "STRASSE",
         "aß",
         "of Ñ",
+        "sse%0A%0912",
     ] {
         let query = format!("?search={}", found.replace(' ', "+").replace('"', "%22").replace('\\', "%5C"));
         assert_eq!(ids(api, &query).await, std::slice::from_ref(&id), "{found}");

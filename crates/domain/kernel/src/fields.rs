@@ -31,6 +31,11 @@ pub fn has_control_characters(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
+/// Whether a text that may have several lines has a control character other than tab and line feed.
+pub fn has_control_characters_in_prose(text: &str) -> bool {
+    text.chars().any(|c| c.is_control() && c != '\t' && c != '\n')
+}
+
 /// A reader over the members of one JSON object. `null` counts as absent throughout.
 #[derive(Debug)]
 pub struct Fields<'a> {
@@ -121,8 +126,7 @@ impl<'a> Fields<'a> {
 
     /// Like [`Fields::text`], but tabs and line feeds are allowed.
     pub fn long_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
-        let refused = |text: &str| text.chars().any(|c| c.is_control() && c != '\t' && c != '\n');
-        self.checked_text(name, max, refused, problems)
+        self.checked_text(name, max, has_control_characters_in_prose, problems)
     }
 
     fn checked_text(

@@ -30,7 +30,7 @@ pub use currency::Currency;
 pub use day::Day;
 pub use entropy::{BASE62, Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
-pub use fields::{Fields, has_control_characters};
+pub use fields::{Fields, has_control_characters, has_control_characters_in_prose};
 pub use folded::fold;
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource, timed_id};
 pub use json::{MAX_JSON_INTEGER, json_text};

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
-use quipu_kernel::{MerchantId, Page, Period, Problems, Timestamp, has_control_characters};
+use quipu_kernel::{
+    MerchantId, Page, Period, Problems, Timestamp, has_control_characters, has_control_characters_in_prose,
+};
 
 use crate::answer::ApiError;
 
@@ -53,12 +55,26 @@ impl Query {
 
     /// The text of a parameter that may be sent once.
     pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
+        self.checked_text(name, has_control_characters, problems)
+    }
+
+    /// Like [`Query::text`], but tabs and line feeds are allowed.
+    pub(crate) fn long_text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
+        self.checked_text(name, has_control_characters_in_prose, problems)
+    }
+
+    fn checked_text(
+        &self,
+        name: &str,
+        is_refused: fn(&str) -> bool,
+        problems: &mut Problems,
+    ) -> Option<&str> {
         let given = self.parameters.iter().filter(|(given, _)| given == name);
         let mut values = given.map(|(_, value)| value.as_str());
         let value = values.next()?;
         if values.next().is_some() {
             problems.add(name, "must be given only once");
-        } else if has_control_characters(value) || (!self.is_utf8 && replaced(value) > 0) {
+        } else if is_refused(value) || (!self.is_utf8 && replaced(value) > 0) {
             problems.add(name, "must be UTF-8 without control characters");
         } else {
             return Some(value);

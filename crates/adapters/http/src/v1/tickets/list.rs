@@ -38,8 +38,9 @@ fn parse(query: &Query) -> Result<(TicketFilter, TicketSort, Page), ApiError> {
     Ok((filter, sort, page))
 }
 
-/// The search text. An empty text matches everything, so it is no filter.
+/// The search text, which may be of several lines like the texts that it is searched for in. An empty text matches
+/// everything, so it is no filter.
 fn search(query: &Query, problems: &mut Problems) -> Option<SearchText> {
-    let is_empty = query.text("search", &mut Problems::new()).is_some_and(str::is_empty);
-    if is_empty { None } else { query.parsed("search", problems) }
+    let text = query.long_text("search", problems).filter(|text| !text.is_empty())?;
+    text.parse().map_err(|error| problems.add("search", error)).ok()
 }
