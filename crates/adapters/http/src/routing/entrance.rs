@@ -52,15 +52,11 @@ impl Entrance {
     pub(crate) async fn open(&mut self) -> Outcome {
         match self.row.access {
             Access::Public(run) => run(self.call_of_stranger()?).await,
-            Access::Anonymous(run) => {
-                let visit = self.visit().await;
-                let call = self.call_of_stranger()?;
-                match visit {
-                    Ok(()) => run(call).await,
-                    Err(error) if self.is_read_by_a_person() => instead(&call, error),
-                    Err(error) => Err(error),
-                }
-            }
+            Access::Anonymous(run) => match self.visit().await {
+                Ok(()) => run(self.call_of_stranger()?).await,
+                Err(error) if self.is_read_by_a_person() => instead(&self.unjudged_call(), error),
+                Err(error) => Err(error),
+            },
             Access::Callback(judge, run) => {
                 let (call, provider) = self.by_callback(judge).await?;
                 run(call, provider).await
@@ -133,9 +129,14 @@ impl Entrance {
 
     fn call_of_stranger(&self) -> Result<Call, ApiError> {
         self.content.judge_head(&self.request)?;
+        Ok(self.unjudged_call())
+    }
+
+    /// The request, whatever its head announces of the body.
+    fn unjudged_call(&self) -> Call {
         let (state, request, content) =
             (Arc::clone(&self.state), self.request.clone(), Rc::clone(&self.content));
-        Ok(Call { state, request, upload: content.upload(), content, let_in: LetIn::Anybody, now: self.now })
+        Call { state, request, upload: content.upload(), content, let_in: LetIn::Anybody, now: self.now }
     }
 
     /// Authenticates a signed request. The signature covers the body, so the body is read before the sender
