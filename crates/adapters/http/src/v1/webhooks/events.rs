@@ -29,8 +29,10 @@ pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
 
 /// `POST /api/v1/webhooks/{id}/retry`
 pub(crate) async fn retry(call: Call, caller: Caller) -> Outcome {
-    let endpoint = endpoint_of(&call, &caller).await?;
+    endpoint_of(&call, &caller).await?;
     let selection = selection(&call).await?;
+    // The body may have been waited for, and the endpoint may be another one by now, or gone.
+    let endpoint = endpoint_of(&call, &caller).await?;
     if !endpoint.is_enabled() {
         return Err(quipu_webhooks::EndpointError::Disabled.into());
     }
