@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _, QueryableByName, sql_query,
+    ExpressionMethods as _, QueryDsl as _, QueryableByName, SqliteConnection,
+    connection::SimpleConnection as _,
+    sql_query,
     sql_types::{Bool, Integer, Nullable, Text},
 };
 use diesel_async::RunQueryDsl as _;
@@ -20,7 +22,7 @@ use crate::{
     postgres::session::{GivenUp, Server, Session},
     schema::{audit_log, entries, events, kept_answers, nonces, payments},
     statement::statement,
-    transaction::custody::{Custody, Origin},
+    transaction::custody::{Custody, Origin, cut_off_log},
 };
 
 statement! {
@@ -32,6 +34,9 @@ statement! {
 /// longest.
 const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// How often an embedded database that fails is asked. Everybody who writes waits meanwhile, and a disk that is full or
+/// broken does not mend itself.
+const MOST_FAILURES_OF_A_FILE: u32 = 4;
 
 /// A row that a transaction writes, by its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +68,10 @@ pub(crate) struct Mark {
 
 /// Whether the transaction was committed. New connections are made until one gets an answer. `None` if the
 /// server on which it ran is gone and it has no witness. The first answer also tells about `left`, the
-/// session that ran it. The caller must limit the time.
+/// session that ran it. The caller must limit the time. `None` too if a file fails again and again.
 pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>, left: &mut GivenUp) -> Option<bool> {
     let mut custody = Custody::none();
-    let mut pause = PAUSE;
+    let (mut pause, mut failures) = (PAUSE, 0);
     loop {
         let answer = ask(&mut custody, origin, mark).await;
         left.judge(matches!(answer, Ok(Answer::AwaitsStandby)));
@@ -83,6 +88,11 @@ pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>, left: &mut Given
             Err(fault) => {
                 tracing::warn!(%fault, "the outcome of a commit could not be asked for");
                 custody.discard(&fault);
+                failures += 1;
+                let is_of_a_file = matches!(origin, Origin::Sqlite(..)) && !fault.is_blocked();
+                if is_of_a_file && failures == MOST_FAILURES_OF_A_FILE {
+                    return None;
+                }
             }
         }
         sleep(pause).await;
@@ -153,16 +163,22 @@ struct Version {
 
 /// Commits something else to an embedded database, after a `COMMIT` that failed. What that wrote is there for
 /// nobody, but may stand whole in the log, and would count if the log were read anew after a crash. The next
-/// commit is written over it.
+/// commit is written over it. If that fails too, for instance because the log's index cannot grow on a full disk, the log
+/// is copied and cut off.
 fn take_its_place(conn: &mut Connection) -> Result<(), Fault> {
-    if let Connection::Sqlite(conn) = conn {
-        let asked = sql_query("PRAGMA user_version");
-        let Version { user_version } = diesel::RunQueryDsl::get_result(asked, conn)?;
-        diesel::connection::SimpleConnection::batch_execute(
-            conn,
-            &format!("PRAGMA user_version = {user_version}"),
-        )?;
-    }
+    let Connection::Sqlite(conn) = conn else { return Ok(()) };
+    commit_nothing(conn).or_else(|fault| {
+        cut_off_log(conn).map_err(|_| fault)?;
+        tracing::warn!("a commit failed; the write-ahead log was copied and cut off");
+        Ok(())
+    })
+}
+
+/// Writes the version that is there.
+fn commit_nothing(conn: &mut SqliteConnection) -> Result<(), Fault> {
+    let asked = sql_query("PRAGMA user_version");
+    let Version { user_version } = diesel::RunQueryDsl::get_result(asked, conn)?;
+    conn.batch_execute(&format!("PRAGMA user_version = {user_version}"))?;
     Ok(())
 }
 

@@ -236,7 +236,7 @@ struct Checkpoint {
 
 /// Copies the write-ahead log into the database and cuts it off. It stays short from then on, which is slower,
 /// and leaves room for what it says.
-fn cut_off_log(conn: &mut SqliteConnection) -> Result<(), String> {
+pub(super) fn cut_off_log(conn: &mut SqliteConnection) -> Result<(), String> {
     let checkpoint = sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(conn);
     if checkpoint.map_err(|error| error.to_string())?.busy != 0 {
         return Err("somebody still reads an older state of the database".to_owned());
