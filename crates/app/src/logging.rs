@@ -1,11 +1,15 @@
 //! Log lines on standard error; standard output is for the results of commands.
 //!
 //! A thread of its own writes the lines. If the reader of standard error is slow or has stopped, calls are
-//! answered all the same; lines that cannot be written in time are counted and dropped.
+//! answered all the same; lines that cannot be written, or not in time, are counted and dropped.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
     io::{self, BufWriter, IsTerminal as _, Write, stderr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,30 +38,53 @@ const GATHER: Duration = Duration::from_millis(2);
 const AT_ONCE: usize = 64 * 1024;
 
 /// Writes the gathered lines, and then pauses so that more can gather.
-struct Gathering<W: Write>(BufWriter<W>);
+struct Gathering<W: Write> {
+    lines: BufWriter<W>,
+    /// How many lines could not be written.
+    refused: Arc<AtomicUsize>,
+}
 
 impl<W: Write> Write for Gathering<W> {
+    /// Takes one line. What was gathered before stays if it cannot be written, for instance on a full disk.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.write(line)
+        let taken = self.lines.write(line);
+        if taken.is_err() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        taken
     }
 
     /// Called when no line is waiting.
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()?;
+        self.lines.flush()?;
         std::thread::sleep(GATHER);
         Ok(())
     }
 }
 
+/// How many lines were dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct LostLines {
+    /// Those that found no room in the queue.
+    unqueued: ErrorCounter,
+    refused: Arc<AtomicUsize>,
+}
+
+impl LostLines {
+    pub(crate) fn count(&self) -> usize {
+        self.unqueued.dropped_lines() + self.refused.load(Ordering::Relaxed)
+    }
+}
+
 /// The writing thread. Dropping this writes the waiting lines.
 pub(crate) struct Logging {
-    lost: ErrorCounter,
+    lost: LostLines,
     _thread: WorkerGuard,
 }
 
 impl Logging {
     /// The counter of dropped lines.
-    pub(crate) fn lost(&self) -> ErrorCounter {
+    pub(crate) fn lost(&self) -> LostLines {
         self.lost.clone()
     }
 }
@@ -76,8 +103,11 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
         .with_target("quipu", level);
     let queue =
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
-    let (queue, thread) = queue.finish(Gathering(BufWriter::with_capacity(AT_ONCE, stderr())));
-    let logging = Logging { lost: queue.error_counter(), _thread: thread };
+    let refused = Arc::new(AtomicUsize::new(0));
+    let lines = BufWriter::with_capacity(AT_ONCE, stderr());
+    let (queue, thread) = queue.finish(Gathering { lines, refused: Arc::clone(&refused) });
+    let lost = LostLines { unqueued: queue.error_counter(), refused };
+    let logging = Logging { lost, _thread: thread };
     // Spans are for traces alone: where there are none, no span costs anything.
     let filter = filter.and(filter_fn(is_event));
     let lines = fmt::layer().with_ansi(stderr().is_terminal()).with_writer(queue);
@@ -101,4 +131,34 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
 
 fn is_event(metadata: &tracing::Metadata<'_>) -> bool {
     metadata.is_event()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes nothing, like a file on a full disk.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_written_is_counted() {
+        let refused = Arc::new(AtomicUsize::new(0));
+        let lines = BufWriter::with_capacity(16, Full);
+        let mut gathering = Gathering { lines, refused: Arc::clone(&refused) };
+        assert!(gathering.write_all(b"0123456789\n").is_ok(), "it is gathered");
+        for lost in 1..=3 {
+            assert!(gathering.write_all(b"0123456789\n").is_err());
+            assert_eq!(refused.load(Ordering::Relaxed), lost);
+        }
+    }
 }

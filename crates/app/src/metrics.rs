@@ -18,9 +18,12 @@ use quipu_rails::metric_names as rails;
 use quipu_signing::SystemEntropy;
 use quipu_store::{Store, metric_names as store};
 use quipu_webhooks::DeliveryQueue;
-use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::{listening::listen, logging::Logging, stop_signal::StopSignal};
+use crate::{
+    listening::listen,
+    logging::{Logging, LostLines},
+    stop_signal::StopSignal,
+};
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
@@ -46,7 +49,7 @@ const COUNTERS: [(&str, &str); 10] = [
     (store::COMMIT_UNANSWERED, "Commits whose answer was lost"),
     (SEALED_ROWS, "Entries and lines of the audit log that this node added to their chains"),
     (ALERTS, "Payments by redirectpay that stayed unresolved for too long"),
-    (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
+    (LOG_LINES_LOST, "Log lines left out because they could not be written, or not in time"),
 ];
 /// The gauges, with their descriptions.
 const GAUGES: [(&str, &str); 14] = [
@@ -98,7 +101,7 @@ const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 /// The measurements so far.
 pub(crate) struct Collected {
     measured: PrometheusHandle,
-    log_lines_lost: ErrorCounter,
+    log_lines_lost: LostLines,
 }
 
 /// Begins to collect measurements. Must be called once, before anything is measured.
@@ -143,7 +146,7 @@ fn begin_at_zero() {
 impl Collected {
     /// The measurements in the text format of Prometheus.
     fn render(&self) -> String {
-        let lost = u64::try_from(self.log_lines_lost.dropped_lines()).unwrap_or(u64::MAX);
+        let lost = u64::try_from(self.log_lines_lost.count()).unwrap_or(u64::MAX);
         metrics::counter!(LOG_LINES_LOST).absolute(lost);
         self.measured.render()
     }
