@@ -107,6 +107,11 @@ wait "$merchants" || failed=yes
 wait "$staff" || failed=yes
 [ "$failed" = no ] || { cat "$work"/judged-* >&2; exit 1; }
 sed -n '/= SUMMARY/,$p' "$work/judged-api" "$work/judged-operator"
+for judged in "$work/judged-api" "$work/judged-operator"; do
+    # When its time is over it ends without a word.
+    [ "$(sed -n 's|^ *Selected: *\([0-9]*\)/.*|\1|p' "$judged")" = "$(sed -n 's|^ *Tested: *||p' "$judged")" ] ||
+        bed_fail "schemathesis had no time for every operation of ${judged##*-}: give it more QUIPU_CONTRACT_SECONDS."
+done
 
 # Whatever was sent, nothing failed by our own fault.
 ! grep -E 'panicked|"level":"ERROR"| ERROR ' "$work/log" >&2 || bed_fail "The gateway's log has errors."
