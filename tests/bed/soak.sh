@@ -55,7 +55,8 @@ for commit in 6c7a2876de855737ee84dab1bcd914ab521b72fa 44bbd3dd13db607f73c363ad1
 done
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
     step cargo test --workspace --profile soak --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
-QUIPU_SEED=$seed step cargo test --workspace --profile soak --locked --test contract -- histories::
+QUIPU_SEED=$seed QUIPU_SIMULATE=$((400 * QUIPU_EFFORT)) \
+    step cargo test --workspace --profile soak --locked --test contract -- histories::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --profile soak --locked --lib random_histories
 # Worlds, and every planted fault in ten thousand of them.

@@ -44,7 +44,7 @@ if [ "$(id -u)" = 0 ]; then
     as_owner=(setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups)
 fi
 
-# Where nothing needs to survive, the servers' files are in memory if there is plenty of it: each test makes and drops a
+# Where nothing needs to survive, the files of the servers and the tests are in memory if there is plenty of it: each test makes and drops a
 # database of hundreds of files, which is more work for a file system on disk than the test itself.
 plenty=4000000
 kilobytes() { df --output=avail -k "$1" 2>/dev/null | tail -n 1; }
@@ -149,6 +149,13 @@ s3_ready() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 start "the S3 server" "$bed/s3.log" s3_ready run_s3
 s3_pid=$started_pid
 export QUIPU_TEST_S3="http://quipu:$password@127.0.0.1:$started_port/quipu"
+
+if [ "$room" = /dev/shm ]; then
+    # The tests' own files are in memory too. Some of their programs run as other users.
+    chmod 711 "$bed"
+    mkdir --mode 1777 "$bed/tmp"
+    export TMPDIR="$bed/tmp"
+fi
 
 bed_say "PostgreSQL $(postgres --version | grep -oE '[0-9.]+' | head -1), Redis and an S3 server run for this command only"
 status=0

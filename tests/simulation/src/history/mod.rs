@@ -99,7 +99,7 @@ mod tests {
     use crate::{seeds::Seeds, store::MemoryStore, turns::finish};
 
     /// Histories in an ordinary run.
-    const RUNS: u64 = 20_000;
+    const RUNS: u64 = 5_000;
 
     #[test]
     fn random_histories_agree_with_the_model() {

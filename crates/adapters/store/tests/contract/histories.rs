@@ -12,7 +12,7 @@ on_both_databases! {
 }
 
 /// Histories in an ordinary run, of about twenty steps each.
-const RUNS: u64 = 400;
+const RUNS: u64 = 120;
 /// Histories at a time, each of another merchant: they share commits and stand in each other's way like real ones.
 const AT_ONCE: usize = 100;
 

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Runs unless told otherwise.
-const RUNS: u64 = 100;
+const RUNS: u64 = 50;
 /// Runs at the same time. They wait more than they work.
 const AT_ONCE: usize = 8;
 /// How long it may take until it is known what happened.
