@@ -1,42 +1,8 @@
 //! Every line of the guides is run as it stands, in the order in which a reader would.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
-use quipu_tests::{Database, Gateway, Setup, free_port, on_both_databases};
-
-on_both_databases!(
-    getting_started_ends_with_a_verified_webhook,
-    testing_shows_what_the_simulator_does,
-    going_live_onboards_a_merchant,
-    errors_are_handled_as_the_program_says,
-    versioning_finds_the_release,
-    the_applications_page_onboards_from_the_shell,
-);
-
-/// The documents' folder.
-fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// A fenced block: the words after its fence, and its lines.
-struct Block {
-    kind: String,
-    lines: String,
-}
-
-fn blocks(text: &str) -> Vec<Block> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some((_, opened)) = rest.split_once("\n```") {
-        let (kind, body) = opened.split_once('\n').expect("a fence ends its line");
-        let (lines, after) =
-            body.split_once("\n```").unwrap_or_else(|| panic!("a block of {kind} does not end"));
-        found.push(Block { kind: kind.trim().to_owned(), lines: lines.to_owned() });
-        rest = after;
-    }
-    found
-}
+use quipu_tests::{Block, Database, Gateway, Setup, blocks, document, free_port};
 
 /// A line of the shell that waits until this one, which has no single quotes, succeeds, and fails after a minute.
 fn waiting_for(line: &str) -> String {
@@ -63,8 +29,8 @@ fn script(text: &str) -> String {
 }
 
 /// A gateway whose folder looks like a clone of the project: `data`, and the binary where cargo puts it.
-async fn clone_with_a_gateway(database: Database) -> Gateway {
-    let gateway = Setup::new(database).start().await;
+async fn clone_with_a_gateway() -> Gateway {
+    let gateway = Setup::new(Database::Sqlite).start().await;
     let folder = gateway.data_folder();
     std::os::unix::fs::symlink(".", folder.join("data")).expect("a link");
     std::fs::create_dir_all(folder.join("target/release")).expect("a folder");
@@ -77,13 +43,14 @@ async fn clone_with_a_gateway(database: Database) -> Gateway {
 
 /// Runs a guide, changed by `change`, and answers what it printed.
 fn run(gateway: &Gateway, guide: &str, change: impl FnOnce(String) -> String) -> String {
-    let script = change(script(&document(guide)));
+    let script = change(script(&document(&format!("docs/{guide}"))));
     let output = tokio::task::block_in_place(|| gateway.bash(&script));
     output.ok().to_owned()
 }
 
-async fn getting_started_ends_with_a_verified_webhook(database: Database) {
-    let gateway = clone_with_a_gateway(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn getting_started_ends_with_a_verified_webhook() {
+    let gateway = clone_with_a_gateway().await;
     // Several listeners run at once in these tests: each has a port of its own.
     let port = free_port().to_string();
     let verified = waiting_for("[ \"$(grep -c \"signature verifies\" listener.out)\" -ge 2 ]");
@@ -96,8 +63,9 @@ async fn getting_started_ends_with_a_verified_webhook(database: Database) {
     }
 }
 
-async fn testing_shows_what_the_simulator_does(database: Database) {
-    let gateway = clone_with_a_gateway(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn testing_shows_what_the_simulator_does() {
+    let gateway = clone_with_a_gateway().await;
     let printed = run(&gateway, "TESTING.md", |script| script);
     let reached =
         |status: &str| printed.lines().filter(|line| line.ends_with(&format!(" is {status}"))).count();
@@ -108,11 +76,12 @@ async fn testing_shows_what_the_simulator_does(database: Database) {
         let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("@simulator.test`"));
         rows.map(|(word, _)| word.to_owned()).collect()
     };
-    assert_eq!(words(&document("TESTING.md")), words(&document("API.md")));
+    assert_eq!(words(&document("docs/TESTING.md")), words(&document("docs/API.md")));
 }
 
-async fn going_live_onboards_a_merchant(database: Database) {
-    let gateway = clone_with_a_gateway(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn going_live_onboards_a_merchant() {
+    let gateway = clone_with_a_gateway().await;
     let printed = run(&gateway, "GOING-LIVE.md", |script| script);
     for shown in ["first test key", "first live key", "\"clean\": true"] {
         assert!(printed.contains(shown), "{shown} is not there\n{printed}");
@@ -121,8 +90,9 @@ async fn going_live_onboards_a_merchant(database: Database) {
     assert!(key.contains("qp_prod_sk_"), "{key}");
 }
 
-async fn errors_are_handled_as_the_program_says(database: Database) {
-    let gateway = clone_with_a_gateway(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_are_handled_as_the_program_says() {
+    let gateway = clone_with_a_gateway().await;
     let printed = run(&gateway, "ERRORS.md", |script| script + BEHIND_A_PROXY);
     assert_eq!(printed, "processing\ncompleted\ncompleted\n");
 }
@@ -156,8 +126,9 @@ timeout 60 bash -c "until [ -s proxy.port ]; do sleep 0.1; done"
 python3 pay.py "http://127.0.0.1:$(cat proxy.port)" key proxied ana@example.com
 "#;
 
-async fn versioning_finds_the_release(database: Database) {
-    let gateway = clone_with_a_gateway(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn versioning_finds_the_release() {
+    let gateway = clone_with_a_gateway().await;
     let printed = run(&gateway, "VERSIONING.md", |script| script);
     assert!(printed.contains(env!("CARGO_PKG_VERSION")), "{printed}");
 }
@@ -165,14 +136,14 @@ async fn versioning_finds_the_release(database: Database) {
 /// What each error wants is said of each that there is, and of no other.
 #[test]
 fn every_error_code_has_its_row() {
-    let described: serde_json::Value = serde_json::from_str(&document("openapi.json")).expect("JSON");
+    let described: serde_json::Value = serde_json::from_str(&document("docs/openapi.json")).expect("JSON");
     let codes: BTreeSet<_> = described["components"]["schemas"]["ErrorCode"]["enum"]
         .as_array()
         .expect("codes")
         .iter()
         .map(|code| code.as_str().expect("a name").to_owned())
         .collect();
-    let guide = document("ERRORS.md");
+    let guide = document("docs/ERRORS.md");
     let rows = guide.lines().filter(|line| line.starts_with("| `"));
     let first_cells = rows.filter_map(|row| row.split(" | ").next());
     let named: BTreeSet<_> =
@@ -182,15 +153,16 @@ fn every_error_code_has_its_row() {
 
 #[test]
 fn the_page_that_compares_names_each_of_the_others() {
-    let page = document("COMPARISON.md");
+    let page = document("docs/COMPARISON.md");
     for other in ["Hyperswitch", "Kill Bill", "BTCPay Server", "a hosted provider", "Quipu"] {
         assert!(page.contains(&format!("\n## Choose {other}\n")), "{other}");
     }
 }
 
-async fn the_applications_page_onboards_from_the_shell(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let page = script(&document("../crates/app/README.md"));
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_applications_page_onboards_from_the_shell() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let page = script(&document("crates/app/README.md"));
     let lines = format!("quipu() {{ $QUIPU \"$@\"; }}\n{page}");
     let output = tokio::task::block_in_place(|| gateway.bash(&lines));
     let printed = output.ok();

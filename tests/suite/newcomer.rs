@@ -1,8 +1,8 @@
 //! What a newcomer does first: paste the lines that `quipu serve --dev` prints.
 
-use std::{os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{os::unix::fs::PermissionsExt, process::Command};
 
-use quipu_tests::{Database, Gateway, on_both_databases};
+use quipu_tests::{Database, Gateway, blocks_of, document, on_both_databases};
 use serde_json::{Value, json};
 
 on_both_databases!(
@@ -15,18 +15,6 @@ on_both_databases!(
 /// Shell commands among printed lines: every line that begins with curl.
 fn curl_commands(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| line.starts_with("curl ")).collect()
-}
-
-/// A page of the project's documents.
-fn document(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The fenced blocks of one language.
-fn fenced(text: &str, language: &str) -> Vec<String> {
-    let opening = format!("\n```{language}\n");
-    text.split(&opening).skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0.to_owned())).collect()
 }
 
 #[track_caller]
@@ -117,7 +105,7 @@ async fn the_readme_lines_work_with_ones_own_key(database: Database) {
     let gateway = Gateway::start(database).await;
     let readme = document("README.md");
     let commands: Vec<_> =
-        fenced(&readme, "sh").into_iter().filter(|block| block.starts_with("curl ")).collect();
+        blocks_of(&readme, "sh").into_iter().filter(|block| block.starts_with("curl ")).collect();
     assert!(commands.len() >= 3, "create a deposit, create a withdrawal, read the balance");
     for command in commands {
         let command = command

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use quipu_tests::{Database, Gateway, draft};
+use quipu_tests::{Database, Gateway, draft, is_held};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpSocket, TcpStream},
@@ -42,11 +42,8 @@ async fn keeps_unread(gateway: &Gateway) -> Duration {
     let begun = Instant::now();
     let request = "GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n";
     stream.write_all(request.repeat(20).as_bytes()).await.expect("written");
-    let own = stream.local_addr().expect("an address").port();
-    let end = |port: u16| format!("0100007F:{port:04X}");
-    let held = format!("{} {}", end(address_of(gateway).port()), end(own));
-    let connections = || std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
-    while connections().contains(&held) {
+    let own = stream.local_addr().expect("an address");
+    while is_held(address_of(gateway), own) {
         sleep(Duration::from_millis(200)).await;
     }
     begun.elapsed()

@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use quipu_tests::{CommandOutput, Database, ScratchFolder, Setup, draft, eventually, free_port};
+use quipu_tests::{CommandOutput, Database, ScratchFolder, Setup, blocks, draft, eventually, free_port};
 
 const GUIDE: &str = include_str!("../../docs/OPERATIONS.md");
 
@@ -47,8 +47,7 @@ async fn a_server_goes_back_to_a_moment_as_the_guide_says() {
 fn lines_of_the_guide() -> Vec<String> {
     let (_, section) = GUIDE.split_once("### Point-in-time recovery").expect("the section");
     let (section, _) = section.split_once("\n## ").expect("an end");
-    let blocks = section.split("```").skip(1).step_by(2);
-    blocks.map(|block| block.split_once('\n').expect("a first line").1.to_owned()).collect()
+    blocks(section).into_iter().map(|block| block.lines).collect()
 }
 
 /// A server of the test's own, by the script of the test bed, and what is restored of it.
@@ -68,7 +67,7 @@ impl Server {
         server.script("make", &[&port.to_string()]).ok();
         server.bash("mkdir /archive /base").ok();
         let configure =
-            format!("cat >>'{}/postgresql.conf' <<'END'\n{settings}END\n", server.folder.display());
+            format!("cat >>'{}/postgresql.conf' <<'END'\n{settings}\nEND\n", server.folder.display());
         server.bash(&configure).ok();
         server.script("kill", &[]).ok();
         server.script("start", &[]).ok();

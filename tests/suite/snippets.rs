@@ -7,10 +7,8 @@ use std::{
     process::Command,
 };
 
-use quipu_tests::{Database, Gateway, on_both_databases};
+use quipu_tests::{Database, Gateway, blocks, blocks_of, document as read};
 use serde_json::Value;
-
-on_both_databases!(the_webhook_guides_calls_are_answered, a_rails_section_is_read);
 
 /// What stands for a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,26 +98,8 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn read(name: &str) -> String {
-    let path = project().join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The fenced blocks of a document: the words after the fence, and the lines.
-fn blocks(document: &str) -> Vec<(String, String)> {
-    let text = read(document);
-    let pieces: Vec<_> = text.split("\n```").collect();
-    let inside = pieces.iter().skip(1).step_by(2);
-    inside
-        .map(|piece| {
-            let (kind, lines) = piece.split_once('\n').unwrap_or((piece, ""));
-            (kind.trim().to_owned(), lines.to_owned())
-        })
-        .collect()
-}
-
 fn of_kind(document: &str, kind: &str) -> Vec<String> {
-    blocks(document).into_iter().filter(|(found, _)| found == kind).map(|(_, lines)| lines).collect()
+    blocks_of(&read(document), kind)
 }
 
 /// The documents that a person reads, and not those of crates, whose blocks rustdoc runs.
@@ -140,8 +120,8 @@ fn documents() -> Vec<String> {
 fn every_block_of_every_document_is_claimed() {
     for document in documents() {
         let mut found = BTreeMap::<String, usize>::new();
-        for (kind, _) in blocks(&document) {
-            *found.entry(kind).or_default() += 1;
+        for block in blocks(&read(&document)) {
+            *found.entry(block.kind).or_default() += 1;
         }
         let claims = CLAIMED.iter().find(|(name, _)| *name == document).map_or(&[][..], |(_, claims)| claims);
         let mut claimed = BTreeMap::<String, usize>::new();
@@ -292,8 +272,9 @@ fn the_row_of_the_endpoint_guide_is_in_the_table() {
 }
 
 /// A configuration with the rail that the protocol's page configures is read, and one with another member is not.
-async fn a_rails_section_is_read(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rails_section_is_read() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let [block] = &of_kind("docs/RAIL-PROTOCOL.md", "toml")[..] else { panic!("one block") };
     let section = block.replace("whsec_…", "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
     let file = gateway.data_folder().join("rail.toml");
@@ -304,8 +285,9 @@ async fn a_rails_section_is_read(database: Database) {
     }
 }
 
-async fn the_webhook_guides_calls_are_answered(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_webhook_guides_calls_are_answered() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let api = gateway.v1();
     let hook =
         api.post("/api/v1/webhooks", &serde_json::json!({ "url": "http://127.0.0.1:9/" })).await.data();

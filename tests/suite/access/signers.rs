@@ -1,11 +1,13 @@
 //! The signers that `docs/SIGNING.md` shows, run as they stand there against the gateway.
 
-use std::{path::Path, process::Command};
+use std::process::Command;
 
-use quipu_tests::{CommandOutput, Database, Gateway, draft};
+use quipu_tests::{CommandOutput, Database, Gateway, blocks_of, document, draft};
 use serde_json::{Value, json};
 
 use super::people::SigningMerchant;
+
+const DOCUMENT: &str = "docs/SIGNING.md";
 
 /// What the document calls the language, and who runs it when it is handed the code.
 const LANGUAGES: [(&str, &[&str]); 4] = [
@@ -85,7 +87,7 @@ async fn every_signer_of_the_document_sends_a_body() {
 
 #[test]
 fn the_worked_examples_are_the_published_vectors() {
-    let (document, vectors) = (document(), include_str!("../../vectors/hmac_v2.json"));
+    let (document, vectors) = (document(DOCUMENT), include_str!("../../vectors/hmac_v2.json"));
     let vectors: Value = serde_json::from_str(vectors).expect("JSON");
     let known = |member: &str, text: &str| {
         vectors["vectors"].as_array().expect("a list").iter().any(|vector| vector[member] == text)
@@ -117,14 +119,7 @@ fn run(runner: &[&str], code: &str, url: &str, merchant: &SigningMerchant) -> Co
 
 /// The one fenced block of a language.
 fn signer(language: &str) -> String {
-    let document = document();
-    let fence = format!("\n```{language}\n");
-    let blocks: Vec<_> = document.split(&fence).skip(1).collect();
-    let [block] = blocks[..] else { panic!("{} {language} signers in SIGNING.md", blocks.len()) };
-    block.split("\n```").next().expect("the end of the block").to_owned()
-}
-
-fn document() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SIGNING.md");
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let mut signers = blocks_of(&document(DOCUMENT), language);
+    assert_eq!(signers.len(), 1, "{language} signers in SIGNING.md");
+    signers.remove(0)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
@@ -10,19 +10,14 @@ use std::{
 use quipu_kernel::MerchantId;
 use quipu_merchants::ApiVersion;
 use quipu_signing::sign_request;
+use quipu_tests::is_held;
 use socket2::{Domain, Socket, Type};
 
 use crate::{
-    running::{Running, hexadecimal, read_answer},
+    running::{Running, read_answer},
     sockets::post,
     world::{NOW, World, deposit},
 };
-
-/// Whether the system still has the server's side of a connection.
-fn is_held(server: SocketAddr, client: SocketAddr) -> bool {
-    let connections = std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
-    connections.contains(&format!("{} {}", hexadecimal(server), hexadecimal(client)))
-}
 
 #[actix_web::test]
 async fn whoever_takes_nothing_is_not_waited_for() {
@@ -39,7 +34,7 @@ async fn whoever_takes_nothing_is_not_waited_for() {
     let deadline = Instant::now() + Duration::from_mins(1);
     while is_held(server.address, client) {
         assert!(Instant::now() < deadline, "the server waits for it");
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(50));
     }
     drop(stream);
     server.stop().await;
@@ -202,7 +197,7 @@ async fn one_address_that_fills_its_share_of_the_room_for_strangers_is_not_waite
             break stalled.swap_remove(at);
         }
         assert!(Instant::now() < deadline, "it is waited for");
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(20));
     };
     assert_eq!(read_answer(&mut answered).0, 408);
     drop((stalled, stream));

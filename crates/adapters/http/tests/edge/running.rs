@@ -86,7 +86,7 @@ impl Running {
 }
 
 /// A local address as the system lists it.
-pub(crate) fn hexadecimal(address: SocketAddr) -> String {
+fn hexadecimal(address: SocketAddr) -> String {
     format!("0100007F:{:04X}", address.port())
 }
 
