@@ -1,7 +1,7 @@
 //! Lists of payments: filters, exact totals, pages (docs/API.md, "Lists").
 
 use quipu_tests::{
-    Database, Gateway, Merchant, Setup, Table,
+    Database, Gateway, Merchant, Setup,
     draft::{self, with},
     on_both_databases,
 };
@@ -11,7 +11,6 @@ on_both_databases!(
     pages_are_exact_and_newest_first,
     filters_narrow_the_list_and_its_total,
     dates_include_their_ends,
-    invalid_or_repeated_parameters_are_refused,
     a_list_shows_only_ones_own,
 );
 
@@ -137,40 +136,14 @@ async fn dates_include_their_ends(database: Database) {
     assert!(exact["total"].as_u64() >= Some(1), "{exact}");
 }
 
-async fn invalid_or_repeated_parameters_are_refused(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every wrong value has its row in `crates/adapters/http/tests/edge/tables.rs`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invalid_or_repeated_parameters_are_refused() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let merchant = gateway.merchant().await;
-    let mut table = Table::new();
-    let rows = [
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("limit=-1", "limit"),
-        ("limit=ten", "limit"),
-        ("limit=1.5", "limit"),
-        ("limit=", "limit"),
-        ("limit=99999999999999999999", "limit"),
-        ("offset=-1", "offset"),
-        ("offset=x", "offset"),
-        ("status=done", "status"),
-        ("status=", "status"),
-        ("type=refund", "type"),
-        ("method=paypal", "method"),
-        ("currency=pesos", "currency"),
-        ("customer_id=x", "customer_id"),
-        ("created_at_from=yesterday", "created_at_from"),
-        ("created_at_to=2026-13-01", "created_at_to"),
-        ("limit=1&limit=2", "limit"),
-        ("status=pending&status=failed", "status"),
-        ("currency=MXN&currency=MXN", "currency"),
-        ("offset=%00", "offset"),
-        ("status=%FF", "status"),
-        ("status=pending'--", "status"),
-    ];
-    for (query, field) in rows {
-        let answer = merchant.api.get(&format!("/api/v1/payments?{query}")).await;
-        table.invalid(query, &answer, field);
+    for (query, field) in [("limit=101", "limit"), ("status=%FF", "status"), ("limit=1&limit=2", "limit")] {
+        merchant.api.get(&format!("/api/v1/payments?{query}")).await.invalid(field);
     }
-    table.finish();
     let answer = merchant.api.get("/api/v1/payments?limit=0&offset=-1&status=done").await;
     for field in ["limit", "offset", "status"] {
         answer.invalid(field);

@@ -1,4 +1,6 @@
-//! The scenarios, one file a subject, each on both databases.
+//! The scenarios, one file a subject. What a database has a say in runs on both (`on_both_databases!`). The rest runs on one: what
+//! needs several nodes or a server that fails on PostgreSQL; what is of the embedded file, and what ends before the database (limits,
+//! pages' words, connections, traces, guides), on SQLite.
 
 mod access;
 mod backup;

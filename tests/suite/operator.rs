@@ -1,13 +1,10 @@
 //! The operator's interface: onboarding, funding, history.
 
-use std::collections::BTreeSet;
-
 use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
 use serde_json::json;
 
 on_both_databases!(
     a_merchant_is_onboarded_step_by_step,
-    roles_bound_what_an_operator_may_do,
     adjustments_are_postings_like_any_other,
     a_new_merchant_can_do_everything_in_the_test_environment_and_nothing_live,
     a_merchant_may_begin_suspended,
@@ -16,54 +13,6 @@ on_both_databases!(
     lists_are_narrowed_by_the_common_parameters,
     wrong_requests_are_refused_in_shape,
 );
-
-/// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 44] = [
-    ("POST", "/operator/v1/operators", "admin"),
-    ("GET", "/operator/v1/operators", "admin"),
-    ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
-    ("POST", "/operator/v1/merchants", "admin"),
-    ("GET", "/operator/v1/merchants", "admin"),
-    ("GET", "/operator/v1/merchants/{id}", "admin"),
-    ("PATCH", "/operator/v1/merchants/{id}", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/rotate-webhook-secret", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/switch", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/api-keys", "admin"),
-    ("GET", "/operator/v1/merchants/{id}/api-keys", "admin"),
-    ("DELETE", "/operator/v1/merchants/{id}/api-keys/{key_id}", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/hmac-credentials", "admin"),
-    ("DELETE", "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", "admin"),
-    ("GET", "/operator/v1/merchants/{id}/routes", "admin"),
-    ("PUT", "/operator/v1/merchants/{id}/routes", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
-    ("GET", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/adjustments", "finance"),
-    ("PUT", "/operator/v1/merchants/{id}/page", "admin"),
-    ("GET", "/operator/v1/merchants/{id}/page", "admin"),
-    ("DELETE", "/operator/v1/merchants/{id}/page", "admin"),
-    ("POST", "/operator/v1/merchants/{id}/webhooks", "admin"),
-    ("GET", "/operator/v1/merchants/{id}/webhooks", "admin"),
-    ("GET", "/operator/v1/payments", "viewer"),
-    ("GET", "/operator/v1/payments/{payment_id}", "viewer"),
-    ("POST", "/operator/v1/payments/{payment_id}/submit", "finance"),
-    ("POST", "/operator/v1/payments/{payment_id}/complete", "finance"),
-    ("POST", "/operator/v1/payments/{payment_id}/fail", "finance"),
-    ("POST", "/operator/v1/payments/{payment_id}/return", "finance"),
-    ("POST", "/operator/v1/payments/{payment_id}/refunds", "finance"),
-    ("GET", "/operator/v1/payments/{payment_id}/refunds", "finance"),
-    ("GET", "/operator/v1/receipts", "finance"),
-    ("POST", "/operator/v1/receipts/{receipt_id}/resolve", "finance"),
-    ("GET", "/operator/v1/tickets", "support"),
-    ("GET", "/operator/v1/tickets/{id}", "support"),
-    ("POST", "/operator/v1/tickets/{id}/assign", "support"),
-    ("POST", "/operator/v1/tickets/{id}/status", "support"),
-    ("GET", "/operator/v1/tickets/{id}/comments", "support"),
-    ("POST", "/operator/v1/tickets/{id}/comments", "support"),
-    ("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", "support"),
-    ("GET", "/operator/v1/ledger/check", "finance"),
-    ("GET", "/operator/v1/ledger/chains", "finance"),
-    ("GET", "/operator/v1/audit-log", "finance"),
-];
 
 async fn a_merchant_is_onboarded_step_by_step(database: Database) {
     let gateway = Gateway::start(database).await;
@@ -98,47 +47,6 @@ async fn a_merchant_is_onboarded_step_by_step(database: Database) {
     assert_eq!((&own["merchant_id"], &own["environment"]), (&json!(id), &json!("live")));
     assert_eq!(own["default_webhook_secret"], created["default_webhook_secrets"]["live"]);
     assert_ne!(own["default_webhook_secret"], created["default_webhook_secret"]);
-}
-
-async fn roles_bound_what_an_operator_may_do(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let merchants = "/operator/v1/merchants";
-    let routes: serde_json::Value =
-        serde_json::from_str(gateway.run(&["routes"]).ok()).expect("JSON is printed");
-    let for_staff = routes["routes"].as_array().expect("a list").iter().filter_map(|route| {
-        let role = route["credential"].as_str()?.strip_prefix("staff: ")?;
-        Some((route["method"].as_str()?, route["path"].as_str()?, role))
-    });
-    assert_eq!(for_staff.collect::<BTreeSet<_>>(), BTreeSet::from(STAFF));
-    let mut table = Table::new();
-    for role in ["admin", "finance", "support", "viewer"] {
-        let created = gateway.run(&["operator", "create", "--name", role, "--role", role]);
-        let created: serde_json::Value = serde_json::from_str(created.ok()).expect("JSON is printed");
-        let operator = gateway.anonymous().with_bearer(created["token"].as_str().expect("the token, once"));
-        for (method, path, needed) in STAFF {
-            let path = path.replace("{id}", &merchant.id.to_string()).replace("{key_id}", "none");
-            let method = method.parse().expect("a method");
-            let answer = operator.send(method, &path, Some(b"{}".to_vec()), &[]).await;
-            let row = format!("{role}: {} {path}", answer.status);
-            if role == "admin" || role == needed || needed == "viewer" {
-                // What is asked for is wrong in some way or other; that it is said means that the door is open.
-                let entered = answer.status < 500 && ![401, 403, 405].contains(&answer.status);
-                table.note(row, if entered { Ok(()) } else { Err(answer.to_string()) });
-            } else {
-                table.refused(row, &answer, 403, "SCOPE_MISSING");
-            }
-        }
-    }
-    table.finish();
-    for token in ["qp_op_unknown", "x"] {
-        gateway.anonymous().with_bearer(token).get(merchants).await.refused(401, "TOKEN_INVALID");
-    }
-    let answer = gateway.anonymous().get(merchants).await;
-    assert_eq!(answer.status, 401, "{answer}");
-    // A merchant's key opens nothing here.
-    assert_eq!(merchant.api.get(merchants).await.status, 401);
-    gateway.assert_no_panic();
 }
 
 async fn adjustments_are_postings_like_any_other(database: Database) {

@@ -9,7 +9,6 @@ on_both_databases!(
     fees_come_off_deposits_and_on_top_of_withdrawals,
     the_operator_adds_routes,
     methods_lists_what_the_routes_enable,
-    validate_judges_without_creating,
     validate_says_what_a_creation_would,
     account_checks_can_be_enforced,
 );
@@ -119,43 +118,19 @@ async fn methods_lists_what_the_routes_enable(database: Database) {
     assert!(find("bank_transfer", "GEL", "deposit").is_none());
 }
 
-async fn validate_judges_without_creating(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every answer has its row in `crates/adapters/http/tests/edge/tables.rs`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn validate_judges_without_creating() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let merchant = gateway.merchant().await;
     let validate = async |body| merchant.api.post("/api/v1/payments/methods/validate", &body).await;
     let good = validate(json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": 100 }))
         .await
         .data();
     assert_eq!(good, json!({ "valid": true, "errors": [] }));
-    let code = |data: serde_json::Value| {
-        assert_eq!(data["valid"], false, "{data}");
-        assert!(data["errors"][0]["message"].is_string(), "{data}");
-        data["errors"][0]["code"].as_str().expect("a code").to_owned()
-    };
     let card = validate(json!({ "method": "card", "currency": "MXN", "type": "deposit" })).await.data();
-    assert_eq!(code(card), "METHOD_NOT_AVAILABLE");
-    let euro = validate(json!({ "method": "cash", "currency": "EUR", "type": "deposit" })).await.data();
-    assert_eq!(code(euro), "CURRENCY_NOT_ENABLED");
-    for (method, currency) in [("paypal", "MXN"), ("spei", "pesos")] {
-        let unknown =
-            validate(json!({ "method": method, "currency": currency, "type": "deposit" })).await.data();
-        assert_eq!(unknown["valid"], false, "{unknown}");
-    }
-    let payout = validate(json!({
-        "method": "bank_transfer", "currency": "ARS", "type": "withdrawal", "payout": { "bank_account": "1" }
-    }));
-    assert_eq!(code(payout.await.data()), "VALIDATION_FAILED");
-    for amount in [json!(0), json!(i64::MAX), json!(u64::MAX), json!(1e20)] {
-        let far = json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": amount });
-        assert_eq!(code(validate(far).await.data()), "VALIDATION_FAILED", "{amount}");
-    }
-    for amount in [json!(1e5), json!("1")] {
-        let no_integer = json!({ "method": "spei", "currency": "MXN", "type": "deposit", "amount": amount });
-        validate(no_integer).await.refused(400, "VALIDATION_FAILED");
-    }
-    for body in [json!({}), json!({ "method": 5, "currency": "MXN", "type": "deposit" }), json!([])] {
-        validate(body).await.refused(400, "VALIDATION_FAILED");
-    }
+    assert_eq!((&card["valid"], &card["errors"][0]["code"]), (&json!(false), &json!("METHOD_NOT_AVAILABLE")));
+    validate(json!({})).await.refused(400, "VALIDATION_FAILED");
     let list = merchant.api.get("/api/v1/payments").await.ok();
     assert_eq!(list["total"], 0);
 }

@@ -11,7 +11,6 @@ use super::desk::{
 
 on_both_databases!(
     a_file_goes_all_the_way,
-    an_upload_url_is_asked_for_rightly,
     an_attachment_is_found_where_it_belongs,
     files_in_a_bucket_go_all_the_way,
     links_begin_with_the_configured_addresses,
@@ -89,32 +88,25 @@ fn count_files(gateway: &Gateway) -> usize {
     walk(&gateway.data_folder().join("attachments"))
 }
 
-async fn an_upload_url_is_asked_for_rightly(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every rule of a body has its row among the tests of `quipu-tickets`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_url_is_asked_for_rightly() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let merchant = gateway.merchant().await;
     let id = plain(&merchant.api).await;
     let place = path(&id, "/upload-url");
-    for kind in
-        ["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "video/mp4", "video/webm"]
-    {
-        let body = json!({ "filename": "n".repeat(255), "content_type": kind, "file_size": 10_485_760 });
-        merchant.api.post(&place, &body).await.data();
-    }
     let body = |member: &str, value: Value| {
         let mut body = json!({ "filename": "a.png", "content_type": "image/png" });
         body[member] = value;
         body
     };
+    let largest =
+        json!({ "filename": "n".repeat(255), "content_type": "video/webm", "file_size": 10_485_760 });
+    merchant.api.post(&place, &largest).await.data();
     for (field, value) in [
-        ("filename", json!(null)),
-        ("filename", json!("n".repeat(256))),
         ("filename", json!("../../etc/passwd")),
-        ("content_type", json!(null)),
         ("content_type", json!("image/svg+xml")),
-        ("content_type", json!("text/html")),
         ("file_size", json!(10_485_761)),
-        ("file_size", json!(0)),
-        ("file_size", json!("5")),
     ] {
         invalid(&merchant.api.post(&place, &body(field, value)).await, field);
     }

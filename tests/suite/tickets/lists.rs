@@ -12,7 +12,6 @@ on_both_databases!(
     a_search_takes_every_character_as_it_stands,
     the_total_of_a_common_word_stays_exact,
     a_search_made_again_shows_what_came_since,
-    a_wrong_parameter_is_named,
 );
 
 async fn ids(api: &quipu_tests::Client, query: &str) -> Vec<String> {
@@ -168,26 +167,14 @@ async fn a_search_takes_every_character_as_it_stands(database: Database) {
     ids(api, &format!("?search={}", longest.as_str().expect("a text"))).await;
 }
 
-async fn a_wrong_parameter_is_named(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every wrong value has its row in `crates/adapters/http/tests/edge/tables.rs`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_parameter_is_named() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let api = gateway.merchant().await.api;
-    let long = format!("search={}", "x".repeat(101));
-    for (query, field) in [
-        ("status=gone", "status"),
-        ("status=open&status=gone", "status"),
-        ("category=gossip", "category"),
-        (long.as_str(), "search"),
-        ("search=a&search=b", "search"),
-        ("search=%00", "search"),
-        ("payment_id=x", "payment_id"),
-        ("created_after=soon", "created_after"),
-        ("created_before=later", "created_before"),
-        ("sort_by=title", "sort_by"),
-        ("sort_order=up", "sort_order"),
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("offset=-1", "offset"),
-    ] {
+    for (query, field) in
+        [("status=open&status=gone", "status"), ("search=%00", "search"), ("sort_by=title", "sort_by")]
+    {
         invalid(&api.get(&format!("/api/v1/tickets?{query}")).await, field);
     }
     api.get("/api/v1/tickets?unknown=1").await.ok();

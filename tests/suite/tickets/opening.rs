@@ -8,7 +8,6 @@ use super::desk::{created, id_of, invalid, opened, path, plain, refused};
 on_both_databases!(
     a_ticket_is_shown_with_every_field,
     both_paths_lead_to_the_same,
-    each_broken_rule_of_a_ticket_is_named,
     a_payment_has_one_ticket_and_must_be_the_merchants_own,
     another_merchants_ticket_and_none_are_the_same,
 );
@@ -68,20 +67,15 @@ async fn both_paths_lead_to_the_same(database: Database) {
     assert!(body["message"].is_string());
 }
 
-async fn each_broken_rule_of_a_ticket_is_named(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every rule of a body has its row among the tests of `quipu-tickets`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn some_broken_rule_of_a_ticket_is_named() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let api = gateway.merchant().await.api;
     let long = |length: usize| "ñ".repeat(length);
     for (body, field) in [
         (json!({}), "title"),
-        (json!({ "title": "" }), "title"),
-        (json!({ "title": 7 }), "title"),
-        (json!({ "title": long(201) }), "title"),
         (json!({ "title": "x", "description": long(10_001) }), "description"),
-        (json!({ "title": "x", "category": "gossip" }), "category"),
-        (json!({ "title": "x", "sub_category": long(256) }), "sub_category"),
-        (json!({ "title": "x", "requires_refund": "yes" }), "requires_refund"),
-        (json!({ "title": "x", "payment_id": "pay_1" }), "payment_id"),
         (json!({ "title": "x", "payment_id": "pay_1763683200000_aaaaaaaaaaaa" }), "payment_id"),
     ] {
         invalid(&api.post("/api/v1/tickets", &body).await, field);

@@ -10,7 +10,6 @@ on_both_databases!(
     the_queue_is_narrowed,
     a_ticket_is_shown_with_its_payment_and_all_that_was_said,
     what_support_changes_is_in_the_audit_log,
-    only_support_and_admins_come_in,
 );
 
 async fn queue(gateway: &Gateway, query: &str) -> (Vec<String>, Value) {
@@ -140,19 +139,4 @@ async fn what_support_changes_is_in_the_audit_log(database: Database) {
     ] {
         operator.post(&staff_path(&id, rest), &body).await.invalid(field);
     }
-}
-
-async fn only_support_and_admins_come_in(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let id = plain(&merchant.api).await;
-    for (role, status) in [("support", 200), ("admin", 200), ("finance", 403), ("viewer", 403)] {
-        let printed = gateway.run(&["operator", "create", "--name", role, "--role", role]);
-        let printed: Value = serde_json::from_str(printed.ok()).expect("JSON");
-        let staff = gateway.anonymous().with_bearer(printed["token"].as_str().expect("a token"));
-        assert_eq!(staff.get("/operator/v1/tickets").await.status, status, "{role}");
-        let said = staff.post(&staff_path(&id, "/comments"), &json!({ "body": "x" })).await;
-        assert_eq!(said.status, status, "{role}: {said}");
-    }
-    assert_eq!(merchant.api.get(&staff_path(&id, "")).await.status, 401);
 }

@@ -1,6 +1,6 @@
 //! The ten operations, their refusals, and what the operator configures.
 
-use quipu_tests::{Client, Database, Gateway, draft, on_both_databases};
+use quipu_tests::{Database, Gateway, draft, on_both_databases};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -8,9 +8,7 @@ use super::{endpoint, path_of};
 
 on_both_databases!(
     an_endpoint_is_made_read_changed_and_removed,
-    everything_wrong_with_a_request_is_named,
     nobody_sees_another_merchants_endpoints,
-    each_operation_asks_for_its_scope,
     a_merchant_has_fifty_endpoints_at_most,
     the_operator_configures_endpoints,
 );
@@ -61,33 +59,19 @@ async fn an_endpoint_is_made_read_changed_and_removed(database: Database) {
     assert_eq!(api.get(&path_of(&made, "")).await.data()["description"], wishes["description"]);
 }
 
-async fn everything_wrong_with_a_request_is_named(database: Database) {
-    let gateway = Gateway::start(database).await;
+/// Every wrong value has its row in `crates/adapters/http/tests/edge/tables.rs`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_wrong_with_a_request_is_named() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let api = gateway.merchant().await.api;
-    for (member, wrong) in [
-        ("url", json!(null)),
-        ("url", json!("ftp://a.example")),
-        ("url", json!(format!("https://a.example/{}", "x".repeat(2048)))),
-        ("events", json!(["payment.paid"])),
-        ("events", json!([])),
-        ("events", json!("payment.created")),
-        ("description", json!(7)),
-        ("secret", json!("whsec_short")),
-    ] {
+    for (member, wrong) in [("url", json!("ftp://a.example")), ("events", json!(["payment.paid"]))] {
         let mut body = json!({ "url": "https://a.example" });
         body[member] = wrong;
         api.post("/api/v1/webhooks", &body).await.invalid(member);
     }
     let made = endpoint(&api, "https://a.example", &DEFAULTS).await;
     api.put(&path_of(&made, ""), &json!({ "url": "a.example" })).await.invalid("url");
-    api.post(&path_of(&made, "/test"), &json!({})).await.invalid("event_type");
-    api.post(&path_of(&made, "/test"), &json!({ "event_type": "payment.paid" })).await.invalid("event_type");
-    api.get("/api/v1/webhooks?source=elsewhere").await.invalid("source");
-    api.get(&path_of(&made, "/events?status=lost")).await.invalid("status");
-    api.post(&path_of(&made, "/retry"), &json!({ "since": "yesterday" })).await.invalid("since");
-    for id in ["x", "00000000-0000-7000-8000-000000000000"] {
-        api.get(&format!("/webhooks/{id}")).await.refused(404, "WEBHOOK_NOT_FOUND");
-    }
+    api.get("/webhooks/00000000-0000-7000-8000-000000000000").await.refused(404, "WEBHOOK_NOT_FOUND");
     let live = gateway.merchant().await.key(&json!({ "environment": "live" })).await;
     live.post("/webhooks", &json!({ "url": "http://a.example" })).await.invalid("url");
     live.post("/webhooks", &json!({ "url": "https://a.example" })).await.data();
@@ -114,34 +98,6 @@ async fn nobody_sees_another_merchants_endpoints(database: Database) {
         }
     }
     assert_eq!(owner.api.get(&path_of(&made, "")).await.data()["enabled"], true);
-}
-
-async fn each_operation_asks_for_its_scope(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let made = endpoint(&merchant.api, "https://a.example", &DEFAULTS).await;
-    let with = async |scope: &str| merchant.key(&json!({ "scopes": [scope] })).await;
-    let read = with("webhooks.view").await;
-    read.get("/webhooks").await.ok();
-    read.get(&path_of(&made, "/events")).await.ok();
-    let lacking = async |api: &Client| {
-        [
-            api.put(&path_of(&made, "/enable"), &json!({})).await,
-            api.put(&path_of(&made, "/disable"), &json!({})).await,
-            api.post(&path_of(&made, "/retry"), &json!({})).await,
-            api.post(&path_of(&made, "/test"), &json!({ "event_type": "payment.created" })).await,
-            api.delete(&path_of(&made, "")).await,
-            api.post("/webhooks", &json!({ "url": "https://b.example" })).await,
-        ]
-    };
-    for answer in lacking(&read).await {
-        answer.refused(403, "SCOPE_MISSING");
-    }
-    let update = with("webhooks.update").await;
-    update.put(&path_of(&made, "/enable"), &json!({})).await.data();
-    update.delete(&path_of(&made, "")).await.refused(403, "SCOPE_MISSING");
-    with("webhooks.create").await.post("/webhooks", &json!({ "url": "https://b.example" })).await.data();
-    with("webhooks.delete").await.delete(&path_of(&made, "")).await.data();
 }
 
 async fn a_merchant_has_fifty_endpoints_at_most(database: Database) {

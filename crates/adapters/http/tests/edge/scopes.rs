@@ -1,9 +1,9 @@
 //! Every route of the table, with and without what it asks for.
 
 use quipu_http::{Credentials, route_table};
-use quipu_merchants::{ApiVersion, Role, Scopes};
+use quipu_merchants::{ApiVersion, Role, Scope, Scopes};
 
-use crate::world::{World, request, signed, without};
+use crate::world::{Answer, World, request, signed, without};
 
 fn filled(path: &str, merchant: i64) -> String {
     let id = if path.contains("/merchants/") { merchant.to_string() } else { "pay_0_x".to_owned() };
@@ -32,25 +32,36 @@ async fn no_route_opens_without_credentials() {
 }
 
 #[actix_web::test]
-async fn a_key_without_the_scope_of_a_route_is_told_which_it_lacks() {
+async fn a_route_opens_for_its_scope_and_for_no_other() {
     let world = World::new();
     let merchant = world.merchant(ApiVersion::V1).await;
-    for row in route_table() {
-        let needs_key = !matches!(
-            row.credentials(),
-            Credentials::None | Credentials::Provider | Credentials::Signature | Credentials::Staff(_)
-        );
-        let (true, Some(scope)) = (needs_key, row.scope()) else { continue };
-        let path = filled(row.path(), merchant.0);
-        let (_, lacking) = world.key(merchant, without(scope)).await;
-        let answer = world.send(request(row.method(), &path).insert_header(("X-API-Key", lacking))).await;
-        assert_eq!(answer.code(), (403, "SCOPE_MISSING"), "{row:?}");
-        assert_eq!(answer.body["error"], "Forbidden");
-        assert!(answer.body["message"].as_str().expect("a text").contains(scope.as_str()), "{row:?}");
-
-        let (_, only) = world.key(merchant, [scope].into_iter().collect()).await;
-        let answer = world.send(request(row.method(), &path).insert_header(("X-API-Key", only))).await;
-        assert!(!matches!(answer.status, 401 | 403 | 500), "{row:?}: {}", answer.text);
+    let application = world.application().await;
+    for held in Scope::ALL {
+        let (_, only) = world.key(merchant, [held].into_iter().collect()).await;
+        for row in route_table() {
+            let needs_key = !matches!(
+                row.credentials(),
+                Credentials::None | Credentials::Provider | Credentials::Signature | Credentials::Staff(_)
+            );
+            let (true, Some(scope)) = (needs_key, row.scope()) else { continue };
+            let path = filled(row.path(), merchant.0);
+            let with = async |key: &str| {
+                let request = request(row.method(), &path).insert_header(("X-API-Key", key));
+                Answer::of(&application, request).await
+            };
+            let answer = with(&only).await;
+            if scope != held {
+                assert_eq!(answer.code(), (403, "SCOPE_MISSING"), "{held:?} {row:?}");
+                continue;
+            }
+            assert!(!matches!(answer.status, 401 | 403 | 500), "{row:?}: {}", answer.text);
+            // All the others together stand for it no more than each of them alone.
+            let (_, lacking) = world.key(merchant, without(scope)).await;
+            let answer = with(&lacking).await;
+            assert_eq!(answer.code(), (403, "SCOPE_MISSING"), "{row:?}");
+            assert_eq!(answer.body["error"], "Forbidden");
+            assert!(answer.body["message"].as_str().expect("a text").contains(scope.as_str()), "{row:?}");
+        }
     }
 }
 

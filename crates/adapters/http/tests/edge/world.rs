@@ -8,8 +8,11 @@ use std::{
     },
 };
 
+use actix_http::Request;
+use actix_service::boxed::{self, BoxService};
 use actix_web::{
-    App,
+    App, Error,
+    dev::{Service as _, ServiceResponse},
     http::{Method, header::HeaderMap},
     test::{self, TestRequest},
 };
@@ -106,6 +109,9 @@ pub(crate) struct World {
     pub(crate) master: Secret,
 }
 
+/// The whole edge in this process.
+pub(crate) type Application = BoxService<Request, ServiceResponse, Error>;
+
 /// An answer, read whole.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -116,6 +122,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// What the application answers.
+    pub(crate) async fn of(application: &Application, request: TestRequest) -> Self {
+        let response = application.call(request.to_request()).await.expect("an answer");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        assert!(headers.contains_key("x-request-id"), "{status} {text}");
+        Self { status, headers, text, body }
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().expect("ASCII"))
     }
@@ -283,15 +299,14 @@ impl World {
         Self { directory, books, clock, onboarding, settings, services, master }
     }
 
-    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+    /// The application with the settings as they are now. Making one takes longer than most calls.
+    pub(crate) async fn application(&self) -> Application {
         let routes = configure(self.services.clone(), self.settings.clone());
-        let app = test::init_service(App::new().configure(routes)).await;
-        let response = test::call_service(&app, request.to_request()).await;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
-        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        assert!(headers.contains_key("x-request-id"), "{status} {text}");
-        Answer { status, headers, text, body }
+        boxed::service(test::init_service(App::new().configure(routes)).await)
+    }
+
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        Answer::of(&self.application().await, request).await
     }
 
     pub(crate) async fn flush_key_uses(&self) {

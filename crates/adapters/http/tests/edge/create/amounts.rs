@@ -2,7 +2,7 @@
 
 use quipu_tests::{Table, draft};
 
-use super::shop::Shop;
+use crate::shop::Shop;
 
 const MAX: i64 = 9_007_199_254_740_991;
 

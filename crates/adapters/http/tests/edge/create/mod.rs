@@ -6,4 +6,3 @@ mod fields;
 mod pairings;
 mod partner_destinations;
 mod payouts;
-mod shop;

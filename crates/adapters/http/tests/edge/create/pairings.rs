@@ -3,7 +3,7 @@
 use quipu_tests::{Table, draft};
 use serde_json::json;
 
-use super::shop::Shop;
+use crate::shop::Shop;
 
 #[actix_web::test]
 async fn methods_with_a_fixed_currency_refuse_any_other() {

@@ -6,7 +6,7 @@ use quipu_tests::{
 };
 use serde_json::{Value, json};
 
-use super::shop::Shop;
+use crate::shop::Shop;
 
 async fn funded() -> Shop {
     let shop = Shop::open().await;

@@ -6,7 +6,7 @@ use quipu_tests::{
 };
 use serde_json::{Value, json};
 
-use super::shop::Shop;
+use crate::shop::Shop;
 
 type Draft = fn() -> Value;
 

@@ -1,23 +1,19 @@
 //! A merchant in memory, whose every exchange is held against the documents.
 
-use actix_http::Request;
-use actix_service::boxed::{self, BoxService};
 use actix_web::{
-    App, Error,
-    dev::{Service as _, ServiceResponse},
+    dev::Service as _,
     test::{self, TestRequest},
 };
-use quipu_http::configure;
 use quipu_kernel::Tenant;
 use quipu_merchants::{Actor, ApiVersion, NewApiKey, RateLimits, Role, Scopes};
 use quipu_tests::{Answer, assert_documented};
 use serde_json::{Value, json};
 
-use crate::world::{World, request};
+use crate::world::{Application, World, request};
 
 /// A version 1 merchant with a key for the test environment, and empty balances.
-pub(super) struct Shop {
-    app: BoxService<Request, ServiceResponse, Error>,
+pub(crate) struct Shop {
+    app: Application,
     key: String,
     adjustments: String,
     operator: String,
@@ -25,7 +21,7 @@ pub(super) struct Shop {
 
 impl Shop {
     /// The only merchant of a world of its own.
-    pub(super) async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let world = World::new();
         let merchant = world.merchant(ApiVersion::V1).await;
         let plenty = Some(1_000_000);
@@ -42,28 +38,38 @@ impl Shop {
         };
         let key = world.onboarding.issue_api_key(key, Actor::shell()).await.expect("a key");
         let operator = world.operator(Role::Admin).await;
-        let routes = configure(world.services.clone(), world.settings.clone());
         Self {
-            app: boxed::service(test::init_service(App::new().configure(routes)).await),
+            app: world.application().await,
             key: key.secret.expose().to_owned(),
             adjustments: format!("/operator/v1/merchants/{merchant}/adjustments"),
             operator,
         }
     }
 
+    /// A `GET` with the key.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        let request = request("GET", path).insert_header(("X-API-Key", self.key.as_str()));
+        self.call("GET", path, request, None).await
+    }
+
+    /// `POST` of JSON.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_bytes(path, body.to_string()).await
+    }
+
     /// Creates a payment.
-    pub(super) async fn create(&self, draft: &Value) -> Answer {
+    pub(crate) async fn create(&self, draft: &Value) -> Answer {
         self.post_bytes("/api/v1/payments", draft.to_string()).await
     }
 
     /// `POST` of any bytes, sent as JSON.
-    pub(super) async fn post_bytes(&self, path: &str, body: String) -> Answer {
+    pub(crate) async fn post_bytes(&self, path: &str, body: String) -> Answer {
         let request = request("POST", path).insert_header(("X-API-Key", self.key.as_str()));
         self.send(request, path, body).await
     }
 
     /// Adds to its available balance.
-    pub(super) async fn fund(&self, currency: &str, amount: i64) {
+    pub(crate) async fn fund(&self, currency: &str, amount: i64) {
         let body =
             json!({ "environment": "test", "currency": currency, "amount": amount, "reason": "pre-funding" });
         let request =
@@ -73,6 +79,10 @@ impl Shop {
 
     async fn send(&self, request: TestRequest, path: &str, body: String) -> Answer {
         let request = request.insert_header(("Content-Type", "application/json")).set_payload(body.clone());
+        self.call("POST", path, request, Some(body)).await
+    }
+
+    async fn call(&self, method: &str, path: &str, request: TestRequest, body: Option<String>) -> Answer {
         let response = self.app.call(request.to_request()).await.expect("an answer");
         let status = response.status().as_u16();
         let headers: Vec<_> = response
@@ -82,7 +92,7 @@ impl Shop {
             .collect();
         let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
         let answer = Answer::new(status, headers, text);
-        assert_documented("POST", path, Some(body.as_bytes()), &answer);
+        assert_documented(method, path, body.as_ref().map(String::as_bytes), &answer);
         answer
     }
 }
