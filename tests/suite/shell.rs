@@ -14,8 +14,6 @@ on_both_databases!(
     migrating_twice_changes_nothing,
     who_migrates_a_new_database_at_once_shares_the_migrations,
     the_database_refuses_to_rewrite_the_books,
-    a_bad_configuration_stops_the_start,
-    people_read_tables_and_programs_read_json,
     what_was_done_and_cannot_be_told_is_not_called_refused,
 );
 
@@ -318,8 +316,9 @@ async fn the_database_refuses_to_rewrite_the_books(database: Database) {
     gateway.check();
 }
 
-async fn a_bad_configuration_stops_the_start(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bad_configuration_stops_the_start() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     for (name, value, said) in [
         ("QUIPU__COLOUR", "red", "colour"),
         ("QUIPU__LIMITS__NONSENSE", "1", "nonsense"),
@@ -339,8 +338,9 @@ async fn a_bad_configuration_stops_the_start(database: Database) {
     assert!(output.stderr.contains("master_key"), "{}", output.stderr);
 }
 
-async fn people_read_tables_and_programs_read_json(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_read_tables_and_programs_read_json() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     printed(&gateway, &["merchant", "create", "--name", "Tienda"]);
     // `script` gives the command a terminal.
     let on_a_terminal =

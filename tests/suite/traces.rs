@@ -2,18 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use quipu_tests::{Database, Setup, draft, draft::with, eventually, on_both_databases};
+use quipu_tests::{Database, Setup, draft, draft::with, eventually};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpListener,
 };
-
-on_both_databases!(
-    a_call_and_what_follows_from_it_are_spans,
-    a_collector_that_is_away_harms_nobody,
-    traces_that_a_silent_collector_lost_are_in_the_log,
-);
 
 /// Everything that was sent to `/v1/traces`, one batch after the other.
 type Batches = Arc<Mutex<Vec<Vec<u8>>>>;
@@ -59,9 +53,10 @@ async fn next_batch(connection: &mut BufReader<tokio::net::TcpStream>) -> Option
     Some(body)
 }
 
-async fn a_call_and_what_follows_from_it_are_spans(database: Database) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_and_what_follows_from_it_are_spans() {
     let (url, batches) = collector().await;
-    let mut gateway = Setup::new(database).set("TRACING__OTLP_URL", &url).start().await;
+    let mut gateway = Setup::new(Database::Sqlite).set("TRACING__OTLP_URL", &url).start().await;
     let merchant = gateway.merchant().await;
     let id = merchant.create(&draft::deposit_mxn(100)).await;
     merchant.wait_for(&id, "completed").await;
@@ -100,9 +95,10 @@ async fn a_call_and_what_follows_from_it_are_spans(database: Database) {
     }
 }
 
-async fn a_collector_that_is_away_harms_nobody(database: Database) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_is_away_harms_nobody() {
     let mut gateway =
-        Setup::new(database).set("TRACING__OTLP_URL", "http://127.0.0.1:9/v1/traces").start().await;
+        Setup::new(Database::Sqlite).set("TRACING__OTLP_URL", "http://127.0.0.1:9/v1/traces").start().await;
     let merchant = gateway.merchant().await;
     let id = merchant.create(&draft::deposit_mxn(100)).await;
     merchant.wait_for(&id, "completed").await;
@@ -110,11 +106,12 @@ async fn a_collector_that_is_away_harms_nobody(database: Database) {
     gateway.assert_no_panic();
 }
 
-async fn traces_that_a_silent_collector_lost_are_in_the_log(database: Database) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn traces_that_a_silent_collector_lost_are_in_the_log() {
     // Connections are made, and nothing is read.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", silent.local_addr().expect("bound"));
-    let mut gateway = Setup::new(database).set("TRACING__OTLP_URL", &url).start().await;
+    let mut gateway = Setup::new(Database::Sqlite).set("TRACING__OTLP_URL", &url).start().await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
     assert_eq!(gateway.terminate().await, Some(0));
     let log = gateway.log();

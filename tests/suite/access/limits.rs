@@ -3,7 +3,7 @@
 //! Budgets are small here. A test that fills one does so well within the shortest window, ten seconds.
 
 use quipu_tests::{
-    Answer, Database, Setup, draft, eventually, on_both_databases,
+    Answer, Database, Setup, draft, eventually,
     signature::{Signer, fresh_nonce, unix_seconds},
 };
 use reqwest::Method;
@@ -14,22 +14,9 @@ use super::people::{SigningMerchant, key_with_id, set_status, text};
 
 const BALANCE: &str = "/api/v1/balance";
 
-on_both_databases!(
-    creations_are_limited_in_ten_seconds_and_in_a_minute,
-    everything_else_has_a_budget_of_its_own,
-    a_key_may_have_limits_of_its_own,
-    a_credential_may_have_limits_of_its_own,
-    a_token_counts_for_its_key,
-    credentials_of_version_2_are_limited_each,
-    requests_at_once_never_exceed_the_limit,
-    the_documented_budgets_are_the_defaults,
-    failures_of_authentication_are_limited_by_address_and_good_keys_still_work,
-    whatever_a_key_is_answered_is_counted,
-    a_body_too_long_to_be_verified_is_a_failure,
-);
-
-async fn creations_are_limited_in_ten_seconds_and_in_a_minute(database: Database) {
-    let gateway = Setup::new(database)
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn creations_are_limited_in_ten_seconds_and_in_a_minute() {
+    let gateway = Setup::new(Database::Sqlite)
         .set("LIMITS__PAYMENT_CREATE_PER_10S", "3")
         .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", "5")
         .start()
@@ -62,8 +49,9 @@ async fn creations_are_limited_in_ten_seconds_and_in_a_minute(database: Database
     assert_eq!(merchant.api.get("/api/v1/payments").await.ok()["total"], 5);
 }
 
-async fn everything_else_has_a_budget_of_its_own(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "5").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_else_has_a_budget_of_its_own() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__STANDARD_PER_MINUTE", "5").start().await;
     let merchant = gateway.merchant().await;
     let unread = merchant.key(&json!({ "scopes": ["payments.create"] })).await;
 
@@ -96,8 +84,9 @@ async fn everything_else_has_a_budget_of_its_own(database: Database) {
     assert_eq!(announced(&forbidden), (5, 4));
 }
 
-async fn a_key_may_have_limits_of_its_own(database: Database) {
-    let gateway = Setup::new(database)
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_may_have_limits_of_its_own() {
+    let gateway = Setup::new(Database::Sqlite)
         .set("LIMITS__STANDARD_PER_MINUTE", "50")
         .set("LIMITS__PAYMENT_CREATE_PER_10S", "60")
         .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", "70")
@@ -119,8 +108,9 @@ async fn a_key_may_have_limits_of_its_own(database: Database) {
     assert_eq!(announced(&merchant.api.get(BALANCE).await), (50, 49));
 }
 
-async fn a_credential_may_have_limits_of_its_own(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "50").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_credential_may_have_limits_of_its_own() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__STANDARD_PER_MINUTE", "50").start().await;
     let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
     let wishes = json!({ "create_per_minute": 1, "standard_per_minute": 2 });
     let issued = merchant.issue_as(&json!({ "environment": "test", "rate_limits": wishes })).await;
@@ -141,8 +131,9 @@ async fn a_credential_may_have_limits_of_its_own(database: Database) {
     assert_eq!(recorded[0]["after"], json!({ "environment": "test", "rate_limits": wishes }));
 }
 
-async fn a_token_counts_for_its_key(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "4").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_counts_for_its_key() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__STANDARD_PER_MINUTE", "4").start().await;
     let merchant = gateway.merchant().await;
     let (_, key) = key_with_id(&merchant, &json!({})).await;
     let key = gateway.anonymous().with_api_key(&key);
@@ -167,8 +158,9 @@ async fn a_token_counts_for_its_key(database: Database) {
     refused(&balance().await, 4, 60);
 }
 
-async fn credentials_of_version_2_are_limited_each(database: Database) {
-    let gateway = Setup::new(database)
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credentials_of_version_2_are_limited_each() {
+    let gateway = Setup::new(Database::Sqlite)
         .set("LIMITS__STANDARD_PER_MINUTE", "2")
         .set("LIMITS__PAYMENT_CREATE_PER_10S", "1")
         .start()
@@ -190,8 +182,9 @@ async fn credentials_of_version_2_are_limited_each(database: Database) {
     second.get(path).send(&caller).await.ok();
 }
 
-async fn requests_at_once_never_exceed_the_limit(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "30").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_at_once_never_exceed_the_limit() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__STANDARD_PER_MINUTE", "30").start().await;
     let merchant = gateway.merchant().await;
     let mut sending = JoinSet::new();
     for _ in 0..100 {
@@ -203,8 +196,9 @@ async fn requests_at_once_never_exceed_the_limit(database: Database) {
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 70);
 }
 
-async fn the_documented_budgets_are_the_defaults(database: Database) {
-    let gateway = Setup::new(database)
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_documented_budgets_are_the_defaults() {
+    let gateway = Setup::new(Database::Sqlite)
         .default_for("LIMITS__STANDARD_PER_MINUTE")
         .default_for("LIMITS__PAYMENT_CREATE_PER_MINUTE")
         .default_for("LIMITS__PAYMENT_CREATE_PER_10S")
@@ -217,8 +211,9 @@ async fn the_documented_budgets_are_the_defaults(database: Database) {
     assert_eq!(announced(&gateway.v2().get("/api/v2/balance").await), (100, 99));
 }
 
-async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_work(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "4").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_work() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "4").start().await;
     let (merchant, signing) = (gateway.merchant().await, SigningMerchant::onboard(&gateway).await);
     let caller = gateway.anonymous();
     for answer in [
@@ -248,8 +243,9 @@ async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_w
 }
 
 /// A suspended merchant's too, and what stands in the way of the use case.
-async fn whatever_a_key_is_answered_is_counted(database: Database) {
-    let gateway = Setup::new(database)
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_a_key_is_answered_is_counted() {
+    let gateway = Setup::new(Database::Sqlite)
         .set("LIMITS__STANDARD_PER_MINUTE", "3")
         .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", "6")
         .start()
@@ -287,8 +283,9 @@ async fn whatever_a_key_is_answered_is_counted(database: Database) {
     refused(&signing.signer.get(path).send(&caller).await, 3, 60);
 }
 
-async fn a_body_too_long_to_be_verified_is_a_failure(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "3").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_too_long_to_be_verified_is_a_failure() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "3").start().await;
     let (signing, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
     let long = || {
         let body = Some(vec![b' '; 1024 * 1024 + 1]);

@@ -1,11 +1,12 @@
 //! Bearer tokens (docs/API.md, "Bearer tokens").
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use quipu_signing::{Keyring, SystemEntropy, generate_master_key};
 use quipu_tests::{Client, Database, Gateway, draft, eventually, on_both_databases, signature::unix_seconds};
 use reqwest::Method;
 use ring::{
     hmac,
-    signature::{ED25519, UnparsedPublicKey},
+    signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey},
 };
 use serde_json::{Value, json};
 
@@ -177,8 +178,14 @@ async fn a_token_that_is_not_ours_is_refused(database: Database) {
     let confused = format!("{}.{more}", encode(&confused));
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &public), confused.as_bytes());
 
-    let elsewhere = Gateway::start(Database::Sqlite).await;
-    let foreign = issue(&elsewhere.merchant().await.api, &json!({})).await;
+    let elsewhere = Keyring::from_base64(&generate_master_key(&SystemEntropy)).expect("a master key");
+    let signed_elsewhere = |header: &str| {
+        let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(elsewhere.token_key().private_pkcs8());
+        let tag = key.expect("a key").sign(format!("{header}.{claims}").as_bytes());
+        format!("{header}.{claims}.{}", URL_SAFE_NO_PAD.encode(tag))
+    };
+    let mut of_elsewhere = decode(header);
+    of_elsewhere["kid"] = json!(elsewhere.token_key().key_id());
     for forged in [
         format!("{header}.{more}.{signature}"),
         format!("{unsigned}.{claims}."),
@@ -189,7 +196,8 @@ async fn a_token_that_is_not_ours_is_refused(database: Database) {
         format!("{header}.{claims}.{signature}.{signature}"),
         "qp_test_sk_0000".to_owned(),
         "e30.e30.e30".to_owned(),
-        foreign,
+        signed_elsewhere(header),
+        signed_elsewhere(&encode(&of_elsewhere)),
         gateway.credential("/operator_token").replace("qp_op_", "qp_op_x"),
     ] {
         let answer = gateway.anonymous().with_bearer(&forged).get("/api/v1/balance").await;

@@ -11,12 +11,7 @@ on_both_databases!(
     a_hosted_deposit_has_a_page_that_says_how_to_pay,
     a_payment_without_a_page_has_no_address,
     a_page_leads_on_after_success_even_if_part_of_it_was_refunded,
-    the_page_is_written_in_the_readers_language,
-    what_loads_and_runs_on_a_page_is_bounded_by_its_headers,
     nobody_finds_a_page_without_its_token,
-    a_repeated_creation_answers_the_same_address_and_keeps_none,
-    pages_are_limited_by_address,
-    the_front_page_leads_on,
 );
 
 async fn a_hosted_deposit_has_a_page_that_says_how_to_pay(database: Database) {
@@ -80,8 +75,9 @@ async fn a_page_leads_on_after_success_even_if_part_of_it_was_refunded(database:
     }
 }
 
-async fn the_page_is_written_in_the_readers_language(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_is_written_in_the_readers_language() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
     let path = path_of(&merchant.api.create(&hosted("MXN", "spei")).await.ok());
     for (language, words) in [
@@ -104,8 +100,9 @@ async fn the_page_is_written_in_the_readers_language(database: Database) {
     assert!(page_in(&visitor, &path, "de").await.text.contains("How to pay"), "English for everybody else");
 }
 
-async fn what_loads_and_runs_on_a_page_is_bounded_by_its_headers(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_loads_and_runs_on_a_page_is_bounded_by_its_headers() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
     let hostile = r#"</p><script>alert(1)</script><img src=x onerror="alert(1)">"#;
     let draft = with(hosted("TRY", "crypto"), "/description", json!(hostile));
@@ -158,8 +155,9 @@ async fn nobody_finds_a_page_without_its_token(database: Database) {
     assert!(!gateway.log().contains(token), "no log line has the token");
 }
 
-async fn a_repeated_creation_answers_the_same_address_and_keeps_none(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_creation_answers_the_same_address_and_keeps_none() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let merchant = gateway.merchant().await;
     let draft = hosted("MXN", "spei");
     let send = || merchant.api.post_with("/api/v1/payments", &draft, &[("idempotency-key", "page-1")]);
@@ -170,7 +168,6 @@ async fn a_repeated_creation_answers_the_same_address_and_keeps_none(database: D
     let token = path.rsplit('/').next().expect("a token").as_bytes();
     for file in std::fs::read_dir(gateway.data_folder()).expect("a folder") {
         let file = file.expect("a file").path();
-        // Empty on PostgreSQL, but for the demo's own files.
         let bytes = if file.is_file() { std::fs::read(&file).expect("readable") } else { Vec::new() };
         assert!(
             !bytes.windows(token.len()).any(|window| window == token),
@@ -180,8 +177,9 @@ async fn a_repeated_creation_answers_the_same_address_and_keeps_none(database: D
     }
 }
 
-async fn pages_are_limited_by_address(database: Database) {
-    let gateway = Setup::new(database).set("LIMITS__PAGES_PER_MINUTE", "5").start().await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_limited_by_address() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__PAGES_PER_MINUTE", "5").start().await;
     let (merchant, visitor): (Merchant, Client) = (gateway.merchant().await, gateway.anonymous());
     let path = path_of(&merchant.api.create(&hosted("MXN", "spei")).await.ok());
     let mut statuses = Vec::new();
@@ -205,8 +203,9 @@ async fn pages_are_limited_by_address(database: Database) {
     .await;
 }
 
-async fn the_front_page_leads_on(database: Database) {
-    let gateway = Gateway::start(database).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_front_page_leads_on() {
+    let gateway = Gateway::start(Database::Sqlite).await;
     let page = gateway.anonymous().get("/").await;
     assert_eq!(page.status, 200);
     for link in ["/api/v1/docs", "/api/v1/openapi.json", "/payment-pages/"] {
