@@ -46,6 +46,7 @@ fn assert_instant(value: &Value) {
     assert!(text.len() >= 20 && text.as_bytes()[10] == b'T' && text.ends_with('Z'), "{text}");
 }
 
+/// Which members there are is held in `records.rs`, this is what stands in them.
 async fn each_method_answers_its_instructions(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
@@ -61,7 +62,6 @@ async fn each_method_answers_its_instructions(database: Database) {
         for member in ["bank_name", "account_holder", "account_number"] {
             assert!(details[member].as_str().is_some_and(|text| !text.is_empty()), "{member}: {details}");
         }
-        assert!(details["swift_code"].is_string() || details["swift_code"].is_null());
         assert_eq!(details["bsb"].is_string(), currency == "AUD", "{details}");
     }
     let answer = merchant.api.create(&draft::deposit("AUD", "payid", 1_050)).await.ok();

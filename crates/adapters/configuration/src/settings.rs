@@ -175,6 +175,7 @@ mod tests {
     use quipu_webhooks::RetryPolicy;
 
     use super::*;
+    use crate::attachments::FilesAt;
 
     fn read(file: &str, environment: &[(&str, &str)]) -> Result<Settings, Refused> {
         Settings::read(&mut Reader::of_texts(file, environment)?, None)
@@ -191,12 +192,41 @@ mod tests {
         assert_eq!(settings.metrics_listen.to_string(), "127.0.0.1:9090");
         assert_eq!(settings.database_url.expose(), "sqlite://data/quipu.db");
         assert_eq!(settings.simulator_delay, Duration::from_secs(2));
-        assert_eq!(settings.limits.payment_create_per_minute, 5000);
-        assert_eq!(settings.master_key, None);
-        assert_eq!(settings.webhooks.policy, RetryPolicy::default());
-        assert_eq!(settings.webhooks.keep_for.as_secs(), 90 * 86_400);
+        assert_eq!((settings.public_url, settings.upload_url), (None, None));
+        assert_eq!(settings.data_dir, Path::new("data"));
+        assert_eq!((settings.redis_url, settings.master_key, settings.otlp_url), (None, None, None));
+        assert_eq!((settings.log_format, settings.log_level.as_str()), (None, "info"));
+        assert_eq!(settings.attachments.at, FilesAt::Folder("data/attachments".into()));
+        assert_eq!((settings.trusted_proxies, settings.providers), (vec![], vec![]));
+        assert_eq!((settings.retired_master_keys, settings.leaked_master_keys), (vec![], vec![]));
+        let limits = UsualLimits {
+            payment_create_per_minute: 5000,
+            payment_create_per_10s: 500,
+            standard_per_minute: 100,
+            callbacks_per_minute: 300,
+            unauthenticated_per_minute: 60,
+            pages_per_minute: 300,
+        };
+        assert_eq!((settings.limits, settings.connections), (limits, None));
         assert_eq!(settings.webhooks.allow_private, None);
-        assert_eq!(settings.seal_after, Duration::from_mins(5));
+    }
+
+    #[test]
+    fn every_period_has_its_documented_default() {
+        let settings = read("", &[]).expect("defaults");
+        let (seconds, minutes, hours) = (Duration::from_secs, Duration::from_mins, Duration::from_hours);
+        assert_eq!(settings.rail_questions, [minutes(1), minutes(5), hours(1), hours(24)]);
+        assert_eq!(settings.redirectpay_alert_after, hours(6));
+        assert_eq!(settings.redirectpay_cancel_after, hours(24));
+        assert_eq!(settings.attachments.upload_expires_in, minutes(10));
+        assert_eq!(settings.attachments.download_expires_in, minutes(5));
+        assert_eq!(settings.tickets_auto_close_after, hours(7 * 24));
+        assert_eq!((settings.call_deadline, settings.lock_deadline), (seconds(10), seconds(2)));
+        assert_eq!(settings.seal_after, minutes(5));
+        let first = [seconds(5), minutes(5), minutes(30)].into_iter();
+        let gaps = first.chain([2, 5, 10, 14, 20, 24].map(hours)).collect();
+        assert_eq!(settings.webhooks.policy, RetryPolicy { gaps, disable_after: hours(5 * 24) });
+        assert_eq!(settings.webhooks.keep_for, hours(90 * 24));
     }
 
     #[test]
