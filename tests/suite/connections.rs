@@ -111,7 +111,8 @@ async fn what_is_no_request_is_no_error_of_ours() {
         // The gateway may have answered and closed before it has read all of a long head.
         let _ = stream.write_all(sent.as_bytes()).await;
         let mut answer = Vec::new();
-        let _reset_or_closed = stream.read_to_end(&mut answer).await;
+        let ended = timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await;
+        let _reset_or_closed = ended.expect("in time");
         let answer = String::from_utf8_lossy(&answer).to_lowercase();
         assert!(answer.starts_with(&format!("http/1.1 {expected}")), "{sent:.80?}: {answer}");
         let id = answer.split_once("x-request-id: ").and_then(|(_, rest)| rest.split_once("\r\n"));
@@ -143,7 +144,8 @@ async fn a_refusal_reaches_a_client_that_is_still_sending() {
         stream.write_all(head.as_bytes()).await.expect("sent");
         stream.write_all(&body).await.expect("nothing resets it");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("the answer is whole");
+        let answered = timeout(Duration::from_mins(1), stream.read_to_string(&mut answer)).await;
+        answered.expect("in time").expect("the answer is whole");
         assert!(answer.starts_with(expected), "{head:.80?}: {answer}");
         assert!(answer.to_ascii_lowercase().contains("x-request-id"), "{answer}");
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use super::people::{key_with_id, text};
@@ -43,7 +43,8 @@ impl Late {
     async fn finish(mut self) -> String {
         self.stream.write_all(self.rest.as_bytes()).await.expect("the gateway reads");
         let mut answer = String::new();
-        self.stream.read_to_string(&mut answer).await.expect("an answer");
+        let answered = timeout(Duration::from_mins(1), self.stream.read_to_string(&mut answer)).await;
+        answered.expect("in time").expect("an answer");
         answer
     }
 }

@@ -1,7 +1,10 @@
 //! Which node has what in hand, as its leases in the database say.
 
+use std::time::Duration;
+
 use quipu_tests::{Gateway, Merchant, eventually};
 use serde_json::Value;
+use tokio::time::timeout;
 
 /// A node under the name that its leases have.
 pub(super) struct Node<'a> {
@@ -28,15 +31,18 @@ impl<'a> Node<'a> {
 
     /// Creates payments until this node is the one that claims their work.
     pub(super) async fn claims(&self, merchant: &Merchant, mut draft: impl FnMut() -> Value) -> String {
-        loop {
-            let id = merchant.create(&draft()).await;
-            let holder =
-                format!("SELECT lease_node FROM work WHERE subject = '{id}' AND lease_node IS NOT NULL");
-            let holder =
-                eventually("a node to claim it", async || self.gateway.query_sql(&holder).pop()).await;
-            if holder == self.name {
-                return id;
+        let claimed = async {
+            loop {
+                let id = merchant.create(&draft()).await;
+                let holder =
+                    format!("SELECT lease_node FROM work WHERE subject = '{id}' AND lease_node IS NOT NULL");
+                let holder =
+                    eventually("a node to claim it", async || self.gateway.query_sql(&holder).pop()).await;
+                if holder == self.name {
+                    return id;
+                }
             }
-        }
+        };
+        timeout(Duration::from_mins(1), claimed).await.expect("this node claims one in time")
     }
 }

@@ -125,10 +125,9 @@ impl History {
         ];
         for endpoint in [Endpoint::Instructions, Endpoint::Payouts] {
             let mut ways: Vec<_> = (0..PAYMENTS * 2).map(|_| WAYS[self.rolled(WAYS.len())]).collect();
-            for hanging in [Behaviour::TakeAndHang, Behaviour::Hang] {
-                let place = self.rolled(PAYMENTS);
-                ways[place] = hanging;
-            }
+            let first = self.rolled(PAYMENTS);
+            let second = (first + 1 + self.rolled(PAYMENTS - 1)) % PAYMENTS;
+            (ways[first], ways[second]) = (Behaviour::TakeAndHang, Behaviour::Hang);
             self.provider.next(endpoint, ways);
         }
     }

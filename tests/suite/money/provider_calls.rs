@@ -69,13 +69,13 @@ async fn an_honest_provider_is_understood_and_hears_the_whole_order() {
     assert_eq!(order["rail_reference"], ID);
     assert_eq!((&order["amount"], &order["currency"]), (&70_000.into(), &"GEL".into()));
     assert_eq!(order["environment"], "live");
-    let mut payout = rail_order(&provider, &withdrawal).await;
+    let mut payout = rail_order(&withdrawal).await;
     assert_eq!(payout["payout"]["partnerDestination"]["kind"].take(), "wallet");
     assert_eq!(provider.unsigned_calls(), 0);
 }
 
 /// What a fresh provider hears of a withdrawal.
-async fn rail_order(_: &Provider, withdrawal: &Payment) -> serde_json::Value {
+async fn rail_order(withdrawal: &Payment) -> serde_json::Value {
     let fresh = Provider::start().await;
     rail(&fresh).submit(withdrawal).await;
     fresh.order(ID).expect("taken on").body

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    time::timeout,
 };
 
 use super::{hosted, path_of, scheme::approve};
@@ -47,7 +48,10 @@ impl Stream {
                 }
                 continue;
             }
-            let piece = self.response.chunk().await.ok().flatten()?;
+            let piece = timeout(Duration::from_mins(1), self.response.chunk())
+                .await
+                .expect("it says something in time");
+            let piece = piece.ok().flatten()?;
             self.text.push_str(std::str::from_utf8(&piece).expect("UTF-8"));
         }
     }

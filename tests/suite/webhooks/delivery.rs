@@ -210,7 +210,8 @@ async fn a_test_is_sent_at_once_and_answers_its_attempt(database: Database) {
 }
 
 async fn a_hanging_endpoint_delays_no_other(database: Database) {
-    // As many as one page of the log shows.
+    // So few that they are delivered long before an attempt reaches its limit of time, and so many that they outnumber its places.
+    const FIRST: usize = 20;
     const PAYMENTS: usize = 100;
     let setup = Setup::new(database).set("SIMULATOR__DELAY", "1h").set("LOG__FORMAT", "json");
     let gateway = setup.start().await;
@@ -221,19 +222,24 @@ async fn a_hanging_endpoint_delays_no_other(database: Database) {
     let hanging = endpoint(&merchant.api, &receiver.url("/hangs"), &["payment.created"]).await;
     receiver.behave("/hangs", Behaviour::Hang);
     receiver.behave("/fails", Behaviour::status(500));
-    let mut creations = JoinSet::new();
-    for _ in 0..PAYMENTS {
-        let merchant = merchant.clone();
-        creations.spawn(async move { merchant.create(&draft::deposit_mxn(100)).await });
-    }
-    creations.join_all().await;
-    receiver.wait_for("/well", PAYMENTS).await;
+    let create = async |count: usize| {
+        let mut creations = JoinSet::new();
+        for _ in 0..count {
+            let merchant = merchant.clone();
+            creations.spawn(async move { merchant.create(&draft::deposit_mxn(100)).await });
+        }
+        creations.join_all().await;
+    };
+    create(FIRST).await;
+    receiver.wait_for("/well", FIRST).await;
     // No attempt that hangs has reached its limit of time yet, so that nothing waited for one.
     let log = merchant.api.get(&path_of(&hanging, "/events?limit=100")).await.ok();
     let events = log["data"].as_array().expect("a list");
-    assert_eq!(events.len(), PAYMENTS);
+    assert_eq!(events.len(), FIRST);
     assert!(events.iter().all(|event| event["attempts"].as_array().is_some_and(Vec::is_empty)), "{log}");
     assert!(receiver.count("/hangs") <= 8, "an endpoint that has never answered gets a few places");
+    create(PAYMENTS - FIRST).await;
+    receiver.wait_for("/well", PAYMENTS).await;
     eventually("what hangs to be measured as due", async || {
         (gateway.measured("quipu_webhooks_oldest_seconds").await > 0.0).then_some(())
     })
