@@ -1,5 +1,5 @@
-//! The one mapping of everything that can go wrong to an `error_code`, which has its status in [`error_code`](super::error_code) and
-//! its form in [`error_shape`](super::error_shape).
+//! The one mapping of the domain's errors to an `error_code`, which has its status in [`error_code`](super::error_code) and its
+//! form in [`error_shape`](super::error_shape).
 
 use std::slice;
 
@@ -8,7 +8,8 @@ use quipu_commit::Answer;
 use quipu_kernel::{PaymentId, Problems, StoreError, Timestamp};
 use quipu_merchants::{DirectoryError, RateVerdict, Scope};
 use quipu_payments::{
-    AttemptError, CIRCUIT_OPEN_FOR, CancelError, CreateError, DecideError, NotVerified, RailEventError,
+    AttemptError, CIRCUIT_OPEN_FOR, CancelError, CreateError, DecideError, FillError, NotVerified,
+    RailEventError,
 };
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
@@ -68,6 +69,10 @@ impl ApiError {
 
     pub(crate) fn payment_not_found() -> Self {
         Self::refused(ErrorCode::PaymentNotFound, "there is no such payment")
+    }
+
+    pub(crate) fn page_not_found() -> Self {
+        Self::refused(ErrorCode::PageNotFound, "there is no such page")
     }
 
     pub(crate) fn ticket_not_found() -> Self {
@@ -218,6 +223,19 @@ impl From<&CreateError> for ApiError {
 impl From<CreateError> for ApiError {
     fn from(error: CreateError) -> Self {
         (&error).into()
+    }
+}
+
+impl From<FillError> for ApiError {
+    fn from(error: FillError) -> Self {
+        let code = match error {
+            FillError::NotFound => return Self::page_not_found(),
+            FillError::Invalid(problems) => return problems.into(),
+            FillError::Store(error) => return error.into(),
+            FillError::NotAwaited => ErrorCode::PaymentAlreadyProcessed,
+            FillError::MethodNotAvailable => ErrorCode::MethodNotAvailable,
+        };
+        Self::refused(code, error.to_string())
     }
 }
 

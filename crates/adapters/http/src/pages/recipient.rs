@@ -10,7 +10,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    answer::{ApiError, ErrorCode, reply},
+    answer::{ErrorCode, reply},
     request::{Call, Outcome},
 };
 
@@ -75,17 +75,5 @@ pub(crate) async fn show(call: Call) -> Outcome {
     match Visit::of(&call).await {
         Ok(visit) => Ok(see_page(&visit.urls())),
         Err(error) => instead(&call, error),
-    }
-}
-
-impl From<FillError> for ApiError {
-    fn from(error: FillError) -> Self {
-        match error {
-            FillError::NotFound => super::visit::page_not_found(),
-            FillError::Invalid(problems) => Self::Validation(problems),
-            FillError::NotAwaited => Self::refused(ErrorCode::PaymentAlreadyProcessed, error.to_string()),
-            FillError::MethodNotAvailable => Self::refused(ErrorCode::MethodNotAvailable, error.to_string()),
-            FillError::Store(error) => error.into(),
-        }
     }
 }

@@ -7,7 +7,7 @@ use quipu_payments::{PageLinks, SchemeDecision};
 
 use super::{
     show::{instead, see_page},
-    visit::{Visit, page_not_found, payment_of},
+    visit::{Visit, payment_of},
 };
 use crate::{
     answer::{ApiError, reply},
@@ -45,7 +45,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
 }
 
 async fn visit(call: &Call) -> Result<Visit, ApiError> {
-    let id: PaymentId = call.segment("payment_id").parse().map_err(|_| page_not_found())?;
+    let id: PaymentId = call.segment("payment_id").parse().map_err(|_| ApiError::page_not_found())?;
     Visit::behind(call, &PageLinks::scheme_hash(&id), String::new()).await
 }
 

@@ -8,12 +8,7 @@ use quipu_merchants::MerchantStatus;
 use quipu_pages::{Brand, Filled, Language, PageUrls, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
-use crate::{
-    answer::{ApiError, ErrorCode},
-    request::Call,
-    state::AppState,
-    viewing::about::About,
-};
+use crate::{answer::ApiError, request::Call, state::AppState, viewing::about::About};
 
 /// A visit.
 pub(super) struct Visit {
@@ -30,14 +25,15 @@ impl Visit {
     pub(super) async fn of(call: &Call) -> Result<Self, ApiError> {
         let token = call.segment("token").to_owned();
         // A malformed token is not looked up.
-        let hash = PageLinks::hash_of(&token).ok_or_else(page_not_found)?;
+        let hash = PageLinks::hash_of(&token).ok_or_else(ApiError::page_not_found)?;
         Self::behind(call, &hash, token).await
     }
 
     /// Finds the payment whose page has an address with this hash.
     pub(super) async fn behind(call: &Call, hash: &str, token: String) -> Result<Self, ApiError> {
         let services = &call.state.services;
-        let (tenant, id) = services.pages.store.payment_of(hash).await?.ok_or_else(page_not_found)?;
+        let (tenant, id) =
+            services.pages.store.payment_of(hash).await?.ok_or_else(ApiError::page_not_found)?;
         let payment = payment_of(&call.state, tenant, &id).await?;
         let merchant = services.caller_book.remembered_merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
@@ -69,7 +65,7 @@ pub(super) async fn payment_of(
     tenant: Tenant,
     id: &PaymentId,
 ) -> Result<Payment, ApiError> {
-    state.services.payments.payment(tenant, id).await?.ok_or_else(page_not_found)
+    state.services.payments.payment(tenant, id).await?.ok_or_else(ApiError::page_not_found)
 }
 
 /// The language of a call: `lang`, otherwise the browser's. A `lang` that cannot be read is ignored.
@@ -78,8 +74,4 @@ pub(super) fn words(call: &Call) -> Words {
     let wanted = query.as_ref().and_then(|query| query.text("lang", &mut Problems::new()));
     let accepted = call.request.headers().get(header::ACCEPT_LANGUAGE);
     Words::of(Language::choose(wanted, accepted.and_then(|value| value.to_str().ok())))
-}
-
-pub(super) fn page_not_found() -> ApiError {
-    ApiError::refused(ErrorCode::PageNotFound, "there is no such page")
 }
