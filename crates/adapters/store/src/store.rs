@@ -209,7 +209,7 @@ impl Commit for Store {
 }
 
 impl Store {
-    /// How many changes wait for the next transaction, those of others beside payments included.
+    /// How many commits and small writes wait in all lanes.
     pub fn waiting_changes(&self) -> usize {
         self.inner.engine.waiting_changes()
     }

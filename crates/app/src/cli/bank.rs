@@ -144,7 +144,7 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     if open.is_empty() {
         bail!("all withdrawals of {id} have ended, and none is to be paid any more");
     }
-    // An earlier release took some into a file that do not fit.
+    // A file made by an earlier version may hold withdrawals that its format cannot express.
     let (open, unfit): (Vec<_>, Vec<_>) = open.into_iter().partition(fits);
     let left_out = ended.iter().map(over).chain(unfit.iter().map(misfit)).collect::<Vec<_>>();
     if open.is_empty() {

@@ -39,7 +39,7 @@ where
     act_again_if_overtaken(commit, is_stale, None, read, decide)
 }
 
-/// The same, where the first decision is about what was `found` before.
+/// Like [`act`], but the first decision is about what was `found` before.
 pub fn act_on<Found, Told, E, Reading>(
     commit: &dyn Commit,
     found: Found,
@@ -57,8 +57,9 @@ const fn is_stale(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Stale)
 }
 
-/// The same, where `is_overtaken` tells which refusals require a new decision. The first one is about `found`, if
-/// that is given.
+/// Like [`act`], but `is_overtaken` tells which refusals require a new decision, and the first decision is about `found`, if
+/// that is given. After 100 such commits it answers [`Refusal::Stale`], whatever overtook the last one: the caller may try
+/// again in a moment.
 pub async fn act_again_if_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,

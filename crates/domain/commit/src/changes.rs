@@ -14,7 +14,7 @@ use crate::{
     work::WorkChange,
 };
 
-/// A number used once, of a verified v2 signature.
+/// A text used once, from a verified v2 signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nonce {
     /// The text, 8 to 128 characters, unique within the merchant while it is kept.

@@ -116,8 +116,8 @@ pub trait WorkQueue: Send + Sync {
     /// When the next work of a queue is due; `None` if there is none.
     async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreError>;
 
-    /// The unclaimed work of all queues at `now`, counted by queue and action; a pair without such work is
-    /// left out.
+    /// The overdue work of all queues at `now`, counted by queue and action; a pair without such work is left out.
+    /// Work is overdue if it is due and nobody has claimed it, or if it is held up and was due before.
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError>;
 
     /// Completes when this queue may have new work that is due before `before`: after a commit of this node

@@ -77,8 +77,8 @@ pub enum WorkChange {
         /// What is to be done then, in the words of its worker.
         action: &'static str,
     },
-    /// The holder of this claim could not begin the work, and tries it again at `due`, soon. It stays due since it was.
-    /// Nothing happens if the claim was lost.
+    /// The holder of this claim could not begin the work, and tries it again at `due`, soon. Its original
+    /// due time is kept, so that the delay shows as overdue. Nothing happens if the claim was lost.
     HoldUp {
         /// The claim that the worker holds.
         claim: WorkInHand,
@@ -124,7 +124,7 @@ pub struct QueueState {
     pub queue: Queue,
     /// What is to be done.
     pub action: String,
-    /// The number of pieces of work that are due.
+    /// The number of pieces of work that are overdue: due and not claimed, or held up.
     pub overdue: u64,
     /// The time since which the oldest of them is due (UTC).
     pub oldest: Option<Timestamp>,

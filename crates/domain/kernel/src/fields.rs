@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// The same as a text of its own, unless it is blank, which counts as absent.
+    /// [`Fields::text`] as an owned `String`; a blank text counts as absent.
     pub fn optional_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<String> {
         self.text(name, max, problems).and_then(unless_blank).map(str::to_owned)
     }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_text_is_more_than_blanks() {
+    fn each_kind_of_text_says_whether_it_may_be_blank_empty_or_absent() {
         let body = json!({"title": " \n\t", "name": "", "nick": " "});
         let fields = Fields::of_body(&body).expect("an object");
         let mut problems = Problems::new();

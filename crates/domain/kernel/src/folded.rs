@@ -6,9 +6,8 @@ pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Going up brings together what only meets there: `ß` and `SS`, `ſ` and `s`, final and medial sigma. What
-    // is up already goes down before, since `ẞ` meets `SS` only by way of `ß`. `İ` would keep its dot as a
-    // character of its own.
+    // Upper-casing unifies what lower-casing keeps apart: `ß` and `SS`, `ſ` and `s`, final and medial sigma; `ẞ`
+    // is lowered first, because only `ß` upper-cases to `SS`. `İ` would keep its dot as a character of its own.
     text.chars()
         .map(|letter| if letter == 'İ' { 'i' } else { letter })
         .flat_map(char::to_lowercase)

@@ -39,7 +39,7 @@ impl Timestamp {
     pub fn parse_beginning(text: &str) -> Option<Self> {
         let Some(parsed) = ParsedInstant::read(text) else { return Self::parse_date(text) };
         let last = Self::of(parsed.instant)?;
-        // Behind the last millisecond that can be written nothing begins, and nothing is found either.
+        // Nothing can begin after the last representable millisecond, so the search finds nothing.
         Some(parsed.rounded_up().and_then(Self::of).unwrap_or(Self(last.0 + 1)))
     }
 

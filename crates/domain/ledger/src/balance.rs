@@ -74,7 +74,8 @@ impl Balance {
                 return Err(PostingError::FrozenShort);
             }
         }
-        // The main balance, and what a release of all that is frozen would make available.
+        // available + frozen must stay in range: it is shown as the main balance, and releasing all frozen money would
+        // produce it.
         self.available.checked_add(self.frozen)?;
         Ok(self)
     }

@@ -24,7 +24,8 @@ pub trait LedgerReads: Send + Sync {
     async fn check(&self) -> Result<CheckReport, StoreError>;
 }
 
-/// The chains over entries and audit log. Rows are added to them after their commits, and never by these.
+/// The chains over entries and audit log. Rows are sealed some time after they were committed, never in the same
+/// commit.
 #[async_trait]
 pub trait Chains: Send + Sync {
     /// Adds some of the rows that are older than `age` at `now` to their chains, unless another node does so

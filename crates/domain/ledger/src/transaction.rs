@@ -59,7 +59,7 @@ impl Transaction {
         Ok(Self { reason, currency, entries })
     }
 
-    /// A deposit of `received` arrived and costs `fee`, which may exceed it no more than `available` can bear.
+    /// A deposit of `received` arrived and costs `fee`. `fee` may exceed `received` by at most what is available.
     pub fn deposit_completed(currency: Currency, received: Amount, fee: Minor) -> Result<Self, OutOfRange> {
         let received = received.minor();
         Ok(Self::balanced(

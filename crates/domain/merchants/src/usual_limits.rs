@@ -5,7 +5,7 @@ use crate::{
     limit::{Budget, BudgetKind, Window},
 };
 
-/// How many look-ups of credentials a second an address may cause that has used up its failures.
+/// Credential look-ups per second left to an address that has used up its failures.
 const LOOKUPS_PER_SECOND: u32 = 10;
 
 /// The budgets of a key or credential.

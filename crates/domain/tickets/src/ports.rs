@@ -104,7 +104,8 @@ pub trait FileStore: Send + Sync {
     /// The URL to which the merchant sends the bytes of an upload by `PUT`; `None` if that is this gateway.
     async fn upload_url(&self, upload: &Upload, now: Timestamp) -> Result<Option<String>, FileRefused>;
 
-    /// Begins to receive the bytes of an upload that are sent to this gateway.
+    /// Begins to receive the bytes of an upload that are sent to this gateway. [`FileRefused::NotArrived`] means that
+    /// this store takes no bytes through the gateway: it is a bucket, to which they are sent.
     async fn receive(&self, upload: &Upload) -> Result<Box<dyn Incoming>, FileRefused>;
 
     /// Checks that the files of uploads are complete, of an allowed size and of their types, and moves them to
@@ -113,7 +114,7 @@ pub trait FileStore: Send + Sync {
     /// many files there are; those that are not done by then have failed.
     async fn complete(&self, uploads: &[Upload]) -> Vec<Result<Arrival, FileRefused>>;
 
-    /// Opens an object to read it.
+    /// Opens an object to read it. [`FileRefused::NotArrived`] means that there is no such object.
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused>;
 
     /// Stores bytes that the gateway made, beside an object.

@@ -31,7 +31,7 @@ struct Memory {
     old: HashSet<String>,
     /// The addresses that have used up their failures, each with its end in Unix seconds.
     distrusted: HashMap<String, i64>,
-    /// The second in which those were last dropped whose end is over.
+    /// The Unix second of the last sweep of expired entries.
     swept: i64,
 }
 

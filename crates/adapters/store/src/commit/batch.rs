@@ -217,7 +217,7 @@ async fn transact(
     jobs: &mut [Job],
     revisions: Revisions,
 ) -> Turn {
-    let Some(conn) = custody.taken() else { return Turn::Failed(Fault::Abandoned) };
+    let Some(conn) = custody.held() else { return Turn::Failed(Fault::Abandoned) };
     let decided = origin.within(origin.times().attempt, decide(conn, jobs, revisions)).await;
     let Decided { verdicts, writes, fan_out, mark, trusted } = match decided.unwrap_or(Err(Fault::Silent)) {
         Ok(decided) => decided,

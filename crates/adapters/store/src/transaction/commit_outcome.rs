@@ -111,10 +111,10 @@ enum Answer {
 
 /// Asks once, on the connection that was used before if there is one.
 async fn ask(custody: &mut Custody, origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
-    if custody.taken().is_none() {
+    if custody.held().is_none() {
         custody.take_over(origin.connect_anew().await?);
     }
-    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
+    let Some(conn) = custody.held() else { return Err(Fault::Abandoned) };
     ask_on(conn, mark).await
 }
 

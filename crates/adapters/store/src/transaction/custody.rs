@@ -132,8 +132,8 @@ impl Custody {
         self.conn.as_mut().ok_or(Fault::Abandoned)
     }
 
-    /// The connection, if it is in use.
-    pub(crate) const fn taken(&mut self) -> Option<&mut Connection> {
+    /// The connection that is held, whether or not it is in use.
+    pub(crate) const fn held(&mut self) -> Option<&mut Connection> {
         self.conn.as_mut()
     }
 

@@ -149,7 +149,7 @@ pub(crate) async fn finish(
     ending: impl AsyncFnOnce(&mut Connection) -> Result<(), Unfinished>,
 ) -> Result<(), Fault> {
     let times = origin.times();
-    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
+    let Some(conn) = custody.held() else { return Err(Fault::Abandoned) };
     let said = match origin.within(time, ending(conn)).await {
         Ok(Ok(())) => {
             custody.done();

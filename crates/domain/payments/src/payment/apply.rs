@@ -72,7 +72,7 @@ impl Payment {
         let at = at.max(state.updated_at);
 
         state.provider_reference = match trigger {
-            // The name of the money that moved counts, whatever an earlier answer called the order.
+            // The reference reported with the money replaces any earlier one.
             Trigger::Confirm | Trigger::ArriveLate => provider_reference.or(state.provider_reference),
             _ => state.provider_reference.or(provider_reference),
         };

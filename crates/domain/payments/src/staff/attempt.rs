@@ -122,8 +122,8 @@ impl StaffAttempt {
     /// The answer of an earlier attempt, if there was one. It is looked up before the decision is checked,
     /// which may no longer be allowed once it was made.
     ///
-    /// Earlier commits kept answers under the bare key. Such an answer does not tell which call it belongs to,
-    /// so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
+    /// Earlier versions of the gateway kept answers under the bare key. Such an answer does not tell which call it
+    /// belongs to, so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
     pub async fn repeat(&self) -> Result<Option<Answered>, AttemptError> {
         for key in [&self.key_of_call, &self.bare_key] {
             let kept = self.reads.kept_key(self.tenant, Audience::Operator, key, self.at).await?;
