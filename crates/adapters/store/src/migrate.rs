@@ -195,7 +195,7 @@ fn versions<DB: Backend>(migrations: &EmbeddedMigrations) -> Result<Vec<String>,
 where
     EmbeddedMigrations: MigrationSource<DB>,
 {
-    let known = migrations.migrations().map_err(|error| Fault::Corrupt(error.to_string()))?;
+    let known = migrations.migrations().map_err(|error| Fault::Mistaken(error.to_string()))?;
     Ok(known.iter().map(|migration| migration.name().version().to_string()).collect())
 }
 

@@ -29,7 +29,7 @@ use crate::{
     query::Reading,
     rows::{
         chain_place::Place,
-        stored::{bigint, parsed},
+        stored::{bigint, natural, parsed},
     },
     schema::{chains, sealing, seals},
     store::Store,
@@ -270,5 +270,5 @@ async fn heads(
             sealed_at: Timestamp::from_millis(sealed_at),
         })
     });
-    Ok((heads.collect::<Result<_, Fault>>()?, u64::try_from(total).unwrap_or(0)))
+    Ok((heads.collect::<Result<_, Fault>>()?, natural(total)?))
 }

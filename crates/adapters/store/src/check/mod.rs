@@ -31,6 +31,7 @@ use crate::{
     common_time::now_in_file,
     connection::{Connection, execute, first, load},
     error::Fault,
+    rows::stored::natural,
 };
 
 /// The invariant without which sums overflow.
@@ -191,5 +192,5 @@ fn dialect(conn: &Connection, statement: &str) -> String {
 
 async fn count(conn: &mut Connection, statement: &str) -> Result<u64, Fault> {
     let counted = first!(conn, CountRow, sql_query(statement))?;
-    Ok(counted.and_then(|row| u64::try_from(row.count).ok()).unwrap_or(0))
+    natural(counted.map_or(0, |row| row.count))
 }

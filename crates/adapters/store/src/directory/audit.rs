@@ -8,7 +8,7 @@ use crate::{
     chain::sealed_until::sealed_until,
     connection::{Connection, either, first, load},
     error::Fault,
-    rows::{audit::AuditRow, period::in_period, stored::bigint},
+    rows::{audit::AuditRow, period::in_period, stored::{bigint, natural}},
     schema::audit_log,
     tables::audit_log::rows::{Many, One},
 };
@@ -70,5 +70,5 @@ pub(super) async fn page(
     )?;
     conn.commit().await?;
     let records = rows.into_iter().map(AuditRow::into_record).collect::<Result<_, _>>()?;
-    Ok((records, u64::try_from(total).unwrap_or(0)))
+    Ok((records, natural(total)?))
 }

@@ -11,7 +11,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{bigint, parsed, tenant_of},
+        stored::{bigint, natural, parsed, tenant_of},
     },
     schema::beneficiaries,
 };
@@ -116,7 +116,7 @@ pub(super) async fn page(
     )?;
     conn.commit().await?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;
-    Ok((saved, u64::try_from(total).unwrap_or(0)))
+    Ok((saved, natural(total)?))
 }
 
 /// The beneficiary with this tenant, kind and number.

@@ -9,7 +9,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{bigint, parsed},
+        stored::{bigint, natural, parsed},
     },
     schema::merchants,
 };
@@ -168,5 +168,5 @@ pub(super) async fn page(
     )?;
     conn.commit().await?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;
-    Ok((merchants, u64::try_from(total).unwrap_or(0)))
+    Ok((merchants, natural(total)?))
 }

@@ -9,7 +9,7 @@ use crate::{
     error::{Fault, Refused},
     rows::{
         period::in_period,
-        stored::{bigint, parsed},
+        stored::{bigint, natural, parsed},
     },
     schema::operators,
 };
@@ -85,7 +85,7 @@ pub(super) async fn page(
     )?;
     conn.commit().await?;
     let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;
-    Ok((staff, u64::try_from(total).unwrap_or(0)))
+    Ok((staff, natural(total)?))
 }
 
 /// Revokes a token, unless it is the last admin's; answers whether it was active until now.

@@ -50,7 +50,7 @@ pub(crate) enum Fault {
     /// A row is not as it must be; the text names it and says what is wrong.
     #[error("{0}")]
     Corrupt(String),
-    /// A mistake in this program: it asks its engine for what that does not do.
+    /// A mistake in this program: it asks its engine for what that does not do, or cannot read or write what it made itself.
     #[error("a mistake in this program: {0}")]
     Mistaken(String),
     /// No connection could be made.

@@ -7,7 +7,7 @@ use quipu_payments::{Receipt, ReceiptFilter, Resolved, named_by};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::stored::{bigint, parsed, tenant_of},
+    rows::stored::{bigint, natural, parsed, tenant_of},
     schema::receipts,
 };
 
@@ -122,5 +122,5 @@ pub(crate) async fn list(
     )?;
     conn.commit().await?;
     let found = rows.into_iter().map(ReceiptRow::into_receipt).collect::<Result<_, _>>()?;
-    Ok((found, u64::try_from(total).unwrap_or(0)))
+    Ok((found, natural(total)?))
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::{payment::PaymentRow, stored::bigint},
+    rows::{payment::PaymentRow, stored::{bigint, natural}},
     schema::payments,
 };
 
@@ -155,5 +155,5 @@ async fn among_all(
     let query = payments::table.filter(payments::id.eq_any(&keys)).order(payments::id.desc());
     let rows = load!(conn, PaymentRow, query)?;
     let payments = rows.into_iter().map(PaymentRow::into_payment).collect::<Result<_, _>>()?;
-    Ok((payments, u64::try_from(total).unwrap_or(0)))
+    Ok((payments, natural(total)?))
 }

@@ -79,12 +79,12 @@ pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &str, text: &str)
 
 /// A value as the text of a JSON column.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
+    serde_json::to_string(value).map_err(|error| Fault::Mistaken(error.to_string()))
 }
 
 /// A value as JSON inside another value.
 pub(crate) fn to_value(value: &impl Serialize) -> Result<serde_json::Value, Fault> {
-    serde_json::to_value(value).map_err(|error| Fault::Corrupt(error.to_string()))
+    serde_json::to_value(value).map_err(|error| Fault::Mistaken(error.to_string()))
 }
 
 /// A value from the text of a JSON column.

@@ -19,7 +19,7 @@ use crate::{
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
-        stored::bigint,
+        stored::{bigint, natural},
     },
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
@@ -129,7 +129,7 @@ async fn listed(
     )?;
     conn.commit().await?;
     let listed = rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<_, _>>()?;
-    Ok((listed, u64::try_from(total).unwrap_or(0)))
+    Ok((listed, natural(total)?))
 }
 
 impl Store {

@@ -28,7 +28,10 @@ use crate::{
     connection::{Connection, first, load},
     error::{Fault, LeavesOpen as _},
     hub::doubtful_claims::Taken,
-    rows::{endpoint::EndpointRow, stored::tenant_of},
+    rows::{
+        endpoint::EndpointRow,
+        stored::{natural, tenant_of},
+    },
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
@@ -316,16 +319,15 @@ impl DeliveryQueue for Store {
             // A later call finds those that somebody has locked.
             match self.revise(whose, Vec::new(), IfLocked::Skip, decide).await {
                 Ok(changed) => disabled.extend(changed),
-                Err(error) => trouble = Some(error),
+                Err(error) => {
+                    tracing::warn!(%error, "an endpoint that fails could not be disabled; the next round tries again");
+                    trouble = Some(error);
+                }
             }
         }
         match trouble {
             Some(error) if disabled.is_empty() => Err(error),
-            Some(error) => {
-                tracing::warn!(%error, "an endpoint that fails could not be disabled; the next round tries again");
-                Ok(disabled)
-            }
-            None => Ok(disabled),
+            _ => Ok(disabled),
         }
     }
 
@@ -346,7 +348,7 @@ impl DeliveryQueue for Store {
                 let waiting = first!(conn, (i64, Option<i64>), waiting)?.unwrap_or_default();
                 let in_hand = first!(conn, (i64, Option<i64>), in_hand)?.unwrap_or_default();
                 let oldest = [waiting.1, in_hand.1].into_iter().flatten().min().map(Timestamp::from_millis);
-                Ok::<_, Fault>((u64::try_from(waiting.0 + in_hand.0).unwrap_or(0), oldest))
+                Ok::<_, Fault>((natural(waiting.0 + in_hand.0)?, oldest))
             })
         });
         Ok(backlog.await?)

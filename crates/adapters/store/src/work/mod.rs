@@ -21,7 +21,7 @@ use quipu_kernel::{StoreError, Timestamp};
 use crate::{
     connection::{Connection, either, execute, first, load},
     error::Fault,
-    rows::stored::tenant_of,
+    rows::stored::{natural, tenant_of},
     schema::{deliveries, work},
     statement::statement,
     store::Store,
@@ -204,11 +204,10 @@ impl WorkQueue for Store {
                     .select((work::queue, work::action, count_star(), min(work::due_since)));
                 let rows = load!(conn, (String, String, i64, Option<i64>), query)?;
                 let states = rows.into_iter().filter_map(|(queue, action, count, oldest)| {
-                    let oldest = oldest.map(Timestamp::from_millis);
-                    let overdue = u64::try_from(count).unwrap_or(0);
-                    Some(QueueState { queue: Queue::named(&queue)?, action, overdue, oldest })
+                    let (queue, oldest) = (Queue::named(&queue)?, oldest.map(Timestamp::from_millis));
+                    Some(natural(count).map(|overdue| QueueState { queue, action, overdue, oldest }))
                 });
-                Ok::<_, Fault>(states.collect())
+                states.collect::<Result<_, Fault>>()
             })
         });
         Ok(states.await?)
