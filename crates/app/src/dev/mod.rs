@@ -84,8 +84,7 @@ async fn key_works(foundation: &Foundation, text: &str) -> Result<bool> {
     let (Ok(key), now) = (ApiKey::parse(text), foundation.clock.now()) else { return Ok(false) };
     for hash in key.hashes(&foundation.keyring) {
         if let Some(found) = foundation.store.api_key_by_hash(&hash).await? {
-            let is_live = found.key.revoked_at.is_none() && found.key.expires_at.is_none_or(|end| end > now);
-            return Ok(is_live && found.merchant.api_version == ApiVersion::V1);
+            return Ok(found.key.is_active(now) && found.merchant.api_version == ApiVersion::V1);
         }
     }
     Ok(false)
@@ -106,7 +105,7 @@ async fn secret_works(foundation: &Foundation, given: &V2Credentials) -> Result<
     let signs = |it: &KeyEnvelope<HmacCredential>| {
         let context = HmacCredential::seal_context(&it.key.credential_id);
         let opened = foundation.keyring.open_secret(&context, &it.key.sealed_secret);
-        it.key.revoked_at.is_none()
+        it.key.is_active()
             && it.key.tenant.environment() == Environment::Test
             && it.merchant.api_version == ApiVersion::V2
             && opened.is_ok_and(|secret| secret.expose() == given.hmac_secret)

@@ -48,6 +48,13 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
+impl CommitError {
+    /// Whether an aggregate has changed since the decision read it.
+    pub const fn is_stale(&self) -> bool {
+        matches!(self, Self::Refused(Refusal::Stale))
+    }
+}
+
 impl From<CommitError> for StoreError {
     /// The caller of a decision that others overtook each time may try again in a moment. A refusal that this caller
     /// cannot receive is an internal error.

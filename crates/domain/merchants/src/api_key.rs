@@ -74,6 +74,16 @@ impl ApiKeyRecord {
     /// Why a merchant on v2 gets no API key.
     pub const ONLY_V1: &str = "the merchant is on v2, where calls are signed; API keys are for v1";
 
+    /// Whether the key is accepted at this instant. A revocation is never set for later, so its time does not matter.
+    pub fn is_active(&self, at: Timestamp) -> bool {
+        self.revoked_at.is_none() && !self.has_expired(at)
+    }
+
+    /// Whether the key is refused as expired at this instant.
+    pub fn has_expired(&self, at: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= at)
+    }
+
     /// The key as staff see it; its merchant is not named.
     pub fn shown(&self) -> Value {
         json!({

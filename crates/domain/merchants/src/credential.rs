@@ -27,6 +27,11 @@ impl HmacCredential {
     /// Active credentials that a merchant may have in one environment.
     pub const MOST_ACTIVE: usize = 2;
 
+    /// Whether it verifies signatures. It ends only by a revocation, which is never set for later.
+    pub const fn is_active(&self) -> bool {
+        self.revoked_at.is_none()
+    }
+
     /// The context to which the sealed secret is bound, so that a row copied elsewhere opens nothing.
     pub fn seal_context(credential_id: &str) -> String {
         format!("hmac-credential/{credential_id}")

@@ -43,7 +43,8 @@ pub struct ReturnUrls {
 }
 
 impl ReturnUrls {
-    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+    /// Reads the member `return_urls`; `None` if there is none. A URL that has a problem is left out.
+    pub fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
         let members = fields.object("return_urls", problems)?;
         let mut url = |name: &str| members.web_url(name, problems).map(str::to_owned);
         Some(Self { success_url: url("success_url"), cancel_url: url("cancel_url") })
@@ -159,6 +160,14 @@ pub struct MerchantChange {
     pub after: Merchant,
 }
 
+/// The place of an environment in the pairs of secrets.
+const fn slot(environment: Environment) -> usize {
+    match environment {
+        Environment::Test => 0,
+        Environment::Live => 1,
+    }
+}
+
 impl Merchant {
     /// The context to which the sealed `default_webhook_secret` of an environment is bound, so that a row
     /// copied elsewhere opens nothing.
@@ -168,21 +177,18 @@ impl Merchant {
 
     /// The sealed `default_webhook_secret` of an environment.
     pub fn sealed_webhook_secret(&self, environment: Environment) -> &str {
-        match environment {
-            Environment::Test => &self.sealed_webhook_secrets[0],
-            Environment::Live => &self.sealed_webhook_secrets[1],
-        }
+        &self.sealed_webhook_secrets[slot(environment)]
     }
 
     /// The sealed secret that was replaced in an environment, while deliveries at `now` are still signed with it too.
     pub fn former_webhook_secret(&self, environment: Environment, now: Timestamp) -> Option<&str> {
-        let former = self.former_webhook_secrets[usize::from(environment == Environment::Live)].as_ref();
+        let former = self.former_webhook_secrets[slot(environment)].as_ref();
         former.filter(|former| now < former.until).map(|former| former.sealed.as_str())
     }
 
     /// Replaces the sealed secret of an environment. The replaced one goes on to sign for a while.
     pub fn replace_webhook_secret(&mut self, environment: Environment, sealed: String, now: Timestamp) {
-        let slot = usize::from(environment == Environment::Live);
+        let slot = slot(environment);
         let replaced = std::mem::replace(&mut self.sealed_webhook_secrets[slot], sealed);
         let until = now.plus(FormerSecret::OVERLAP);
         self.former_webhook_secrets[slot] = Some(FormerSecret { sealed: replaced, until });

@@ -49,7 +49,12 @@ pub struct Operator {
 impl Operator {
     /// Whether the token is accepted at this instant.
     pub fn is_active(&self, at: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| at < end)
+        self.revoked_at.is_none() && !self.has_expired(at)
+    }
+
+    /// Whether the token is refused as expired at this instant.
+    pub fn has_expired(&self, at: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= at)
     }
 
     /// The operator as staff see them.

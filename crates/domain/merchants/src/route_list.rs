@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     pairing::{Unpaired, unpaired},
+    payment_uri::is_payment_uri,
     payout_fields::{PAYOUT_FIELDS, refused_payout_fields},
     route::{Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL},
 };
@@ -117,16 +118,6 @@ const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'
     }
 }
 
-/// Whether a text may be shown as the payment address for a wallet. Its scheme must name a network, and no
-/// scheme that a browser would run or read from.
-pub fn is_payment_uri(text: &str) -> bool {
-    const REFUSED: [&str; 7] = ["javascript", "data", "vbscript", "file", "blob", "about", "view-source"];
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    named && !rest.is_empty() && !REFUSED.contains(&scheme.to_ascii_lowercase().as_str())
-}
-
 fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
     let environment = fields.required_parsed::<Environment>("environment", problems);
     let currency = fields.required_parsed::<Currency>("currency", problems);
@@ -173,8 +164,9 @@ fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
     }
 }
 
-/// The members of `instructions` with which a bank file describes the account that pays a withdrawal.
-const DEBTOR_MEMBERS: [&str; 5] = ["bank_name", "swift_code", "account_holder", "account_number", "bsb"];
+/// The members of `instructions` that describe a bank account: the one that a payer pays into, or the one that pays a
+/// withdrawal, as a bank file names it.
+const ACCOUNT_MEMBERS: [&str; 5] = ["bank_name", "swift_code", "account_holder", "account_number", "bsb"];
 
 /// The members that a route's `instructions` may have: what the payer of a deposit is shown, and for a
 /// withdrawal of any method the account that it is paid from as well.
@@ -182,7 +174,7 @@ fn known_instructions(route: &Route) -> Vec<&'static str> {
     let mut known = instruction_members(route.method).to_vec();
     if route.direction == Direction::Withdrawal {
         known.extend(
-            DEBTOR_MEMBERS.into_iter().filter(|name| !instruction_members(route.method).contains(name)),
+            ACCOUNT_MEMBERS.into_iter().filter(|name| !instruction_members(route.method).contains(name)),
         );
     }
     known
@@ -191,9 +183,7 @@ fn known_instructions(route: &Route) -> Vec<&'static str> {
 /// The members that a payer is shown but the payment itself does not give.
 const fn instruction_members(method: Method) -> &'static [&'static str] {
     match method {
-        Method::BankTransfer | Method::Spei => {
-            &["bank_name", "swift_code", "account_holder", "account_number", "bsb"]
-        }
+        Method::BankTransfer | Method::Spei => &ACCOUNT_MEMBERS,
         Method::PayId => &["payid", "payid_type", "payid_name"],
         Method::Cash | Method::CashStore => &["barcode"],
         Method::Crypto => &["asset", "network", "address", "uri"],
@@ -217,12 +207,7 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
             problems.add(&fields.path("required_payout_fields"), format_args!("must be among {known}"));
         }
     }
-    if let Some(name) = fields.text("account_check", 16, problems) {
-        match name.parse() {
-            Ok(check) => route.account_check = check,
-            Err(error) => problems.add(&fields.path("account_check"), error),
-        }
-    }
+    route.account_check = fields.parsed("account_check", problems).unwrap_or(route.account_check);
     if let Some(members) = fields.object("instructions", problems) {
         let known = known_instructions(route);
         members.refuse_unknown(&known, problems);

@@ -1,7 +1,7 @@
 //! The page of one payment.
 
 use askama::Template;
-use quipu_kernel::{Environment, Timestamp};
+use quipu_kernel::{Environment, Timestamp, is_web_url};
 use quipu_merchants::Direction;
 use quipu_payments::{Payment, Status};
 
@@ -12,7 +12,7 @@ use crate::{
     facts::{Fact, Facts},
     form::{Filled, Form},
     frame::Frame,
-    how_to_pay::{HowToPay, is_web},
+    how_to_pay::HowToPay,
     money::{self, Shown},
     page_urls::PageUrls,
     rendered::rendered,
@@ -169,7 +169,7 @@ impl View<'_> {
             _ if is_success => (success, "button", "return-to"),
             _ => (cancel.or(success), "button", "return-to"),
         };
-        let href = url.filter(|url| is_web(url))?.clone();
+        let href = url.filter(|url| is_web_url(url))?.clone();
         Some(Next { class, href, text: self.words.say_with(key, &[("merchant", &self.brand.name)]) })
     }
 }

@@ -74,8 +74,3 @@ impl From<CommitError> for UploadError {
         Self::Store(error.into())
     }
 }
-
-/// Whether a commit was refused because something has changed meanwhile.
-pub(crate) fn is_stale(error: &CommitError) -> bool {
-    matches!(error, CommitError::Refused(Refusal::Stale))
-}

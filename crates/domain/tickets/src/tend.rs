@@ -8,7 +8,7 @@ use quipu_commit::{Changes, Queue, WorkChange, WorkInHand};
 use crate::{
     attachment::{StoredAttachment, Thumbnail, ThumbnailMade, Upload},
     changes,
-    error::{TicketError, is_stale},
+    error::TicketError,
     office::TicketOffice,
     ports::{FileRefused, ThumbnailFailed},
 };
@@ -120,7 +120,7 @@ impl TicketOffice {
             match committed {
                 Ok(_) => {}
                 // Its file or a comment came first. The work stays claimed, and is looked at again when its lease ends.
-                Err(error) if is_stale(&error) => return Ok(()),
+                Err(error) if error.is_stale() => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -144,7 +144,7 @@ impl TicketOffice {
     async fn commit(&self, changes: Changes) -> Result<(), TicketError> {
         match self.ports.commit.commit(changes).await {
             Ok(_) => Ok(()),
-            Err(error) if is_stale(&error) => Ok(()),
+            Err(error) if error.is_stale() => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     attachment::{Arrival, StoredAttachment, Upload},
     changes,
     draft::UploadDraft,
-    error::{TicketError, UploadError, is_stale},
+    error::{TicketError, UploadError},
     ids::{AttachmentId, TicketId},
     office::TicketOffice,
     ports::{FileRefused, Incoming, Outgoing},
@@ -67,7 +67,7 @@ impl TicketOffice {
         let object = arrival.object.clone();
         let committed = self.ports.commit.commit(changes::of_upload(upload.arrived(arrival), at)).await;
         let Err(error) = committed else { return Ok(()) };
-        if !is_stale(&error) {
+        if !error.is_stale() {
             // It may have been committed all the same; the clean-up knows later.
             return Err(error.into());
         }

@@ -49,11 +49,10 @@ pub(super) async fn authenticate(
         let message = "the merchant uses version 2, whose requests are signed";
         return Err(ApiError::refused(ErrorCode::ApiVersionMismatch, message));
     }
-    // The time does not matter: a revocation is never set for later.
     if envelope.key.revoked_at.is_some() {
         return Err(ApiError::refused(ErrorCode::ApiKeyRevoked, "the API key was revoked"));
     }
-    if envelope.key.expires_at.is_some_and(|at| at <= now) {
+    if envelope.key.has_expired(now) {
         return Err(ApiError::refused(ErrorCode::ApiKeyExpired, "the API key has expired"));
     }
     state.services.key_uses.note(&envelope.key.key_id, now);

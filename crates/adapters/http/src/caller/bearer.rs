@@ -14,16 +14,14 @@ use crate::{
 pub(super) async fn authenticate(state: &AppState, token: &str, now: Timestamp) -> Result<Caller, ApiError> {
     let claims = state.tokens.verify(token, now)?;
     let callers = &state.services.caller_book;
-    let has_expired = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
     let authority = match claims.key_kind {
         KeyKind::ApiKey => {
             let found = callers.api_key_by_id(&claims.key_id).await?;
-            let live = found.filter(|it| it.key.revoked_at.is_none() && !has_expired(it.key.expires_at));
-            live.map(Authority::Key)
+            found.filter(|it| it.key.is_active(now)).map(Authority::Key)
         }
         KeyKind::HmacCredential => {
             let found = callers.credential_by_id(&claims.key_id).await?;
-            found.filter(|it| it.key.revoked_at.is_none()).map(Authority::Credential)
+            found.filter(|it| it.key.is_active()).map(Authority::Credential)
         }
     };
     let mut caller = Caller::new(authority.ok_or_else(invalid)?);

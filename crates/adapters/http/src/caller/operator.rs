@@ -51,7 +51,7 @@ pub(super) async fn authenticate(
         permit_lookup(state, request, hash, now).await?;
         if let Some(operator) = state.services.caller_book.operator_by_hash(hash).await? {
             state.lookups.found(&hashes);
-            if operator.expires_at.is_some_and(|at| at <= now) {
+            if operator.has_expired(now) {
                 return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));
             }
             return if operator.revoked_at.is_none() {

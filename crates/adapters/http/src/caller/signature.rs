@@ -67,7 +67,7 @@ pub(crate) async fn claim<'a>(
     }
     permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
     let credentials = state.services.caller_book.credentials(claim.merchant()).await?;
-    if credentials.iter().all(|it| it.key.revoked_at.is_some()) {
+    if !credentials.iter().any(|it| it.key.is_active()) {
         return Err(refusal(state, claim.merchant(), SignatureProblem::Mismatch).await);
     }
     if credentials.iter().any(|it| it.merchant.api_version != ApiVersion::V2) {
@@ -89,7 +89,7 @@ pub(crate) fn authenticate(
     claim.judge_time(now)?;
     let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let signed = claim.over(request.method().as_str(), path_with_query, body)?;
-    for envelope in credentials.iter().filter(|it| it.key.revoked_at.is_none()) {
+    for envelope in credentials.iter().filter(|it| it.key.is_active()) {
         let context = HmacCredential::seal_context(&envelope.key.credential_id);
         let secret = state.services.keyring.open_secret(&context, &envelope.key.sealed_secret);
         let secret = secret.map_err(|problem| ApiError::internal("opening an HMAC secret", &problem))?;

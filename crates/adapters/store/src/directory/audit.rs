@@ -8,7 +8,11 @@ use crate::{
     chain::sealed_until::sealed_until,
     connection::{Connection, either, first, load},
     error::Fault,
-    rows::{audit::AuditRow, period::in_period, stored::{bigint, natural}},
+    rows::{
+        audit::AuditRow,
+        period::in_period,
+        stored::{bigint, natural},
+    },
     schema::audit_log,
     tables::audit_log::rows::{Many, One},
 };

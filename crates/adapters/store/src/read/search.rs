@@ -15,7 +15,10 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
-    rows::{payment::PaymentRow, stored::{bigint, natural}},
+    rows::{
+        payment::PaymentRow,
+        stored::{bigint, natural},
+    },
     schema::payments,
 };
 

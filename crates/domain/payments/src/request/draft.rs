@@ -58,7 +58,7 @@ impl Draft {
         let webhook = read_webhook(&fields, p);
         let traffic_type = fields.parsed("traffic_type", p);
         let redirect_scheme = read_redirect_scheme(&fields, method, p);
-        let return_urls = read_return_urls(&fields, p);
+        let return_urls = ReturnUrls::read(&fields, p).unwrap_or_default();
         let description = fields.long_text("description", 500, p);
         let note = fields.long_text("note", 500, p);
         let external_id = fields.text("external_id", 255, p);
@@ -133,12 +133,4 @@ fn read_redirect_scheme(
     let fields = body.object("redirectpay", problems)?;
     fields.refuse_unknown(&["payment_method"], problems);
     fields.parsed("payment_method", problems)
-}
-
-fn read_return_urls(body: &Fields<'_>, problems: &mut Problems) -> ReturnUrls {
-    let Some(fields) = body.object("return_urls", problems) else { return ReturnUrls::default() };
-    ReturnUrls {
-        success_url: fields.web_url("success_url", problems).map(str::to_owned),
-        cancel_url: fields.web_url("cancel_url", problems).map(str::to_owned),
-    }
 }
