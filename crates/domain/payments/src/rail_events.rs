@@ -91,10 +91,7 @@ impl ProcessRailEvent {
     /// Stores and applies an event of the rail with this name. The event must have been verified. However
     /// often and in whatever order events arrive, each is applied once.
     pub async fn run(&self, rail: &str, event: &RailEvent) -> Result<RailEventOutcome, RailEventError> {
-        if self.reads.has_received(rail, &event.id).await? {
-            return Ok(RailEventOutcome::Known);
-        }
-        self.process(Incoming::new(rail, event, Source::Callback), None).await
+        self.receive(rail, event, Source::Callback).await
     }
 
     /// The same for an entry of a bank's statement. Two entries are two amounts of money, so one that would
@@ -104,10 +101,19 @@ impl ProcessRailEvent {
         rail: &str,
         event: &RailEvent,
     ) -> Result<RailEventOutcome, RailEventError> {
+        self.receive(rail, event, Source::Statement).await
+    }
+
+    async fn receive(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        source: Source,
+    ) -> Result<RailEventOutcome, RailEventError> {
         if self.reads.has_received(rail, &event.id).await? {
             return Ok(RailEventOutcome::Known);
         }
-        self.process(Incoming::new(rail, event, Source::Statement), None).await
+        self.process(Incoming::new(rail, event, source), None).await
     }
 
     /// Stores and applies an event that a worker asked the rail for, to `payment` as the worker found it.

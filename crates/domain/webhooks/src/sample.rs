@@ -16,7 +16,7 @@ pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tena
         EventName::TicketCommentAdded => json!({ "ticket": ticket(name, at), "comment": comment(at) }),
         _ => payment(name, at),
     };
-    json!(Envelope::new(id, name, at, tenant, data)).to_string()
+    Envelope::new(id, name, at, tenant, data).payload()
 }
 
 fn payment(name: EventName, at: Timestamp) -> Value {

@@ -62,6 +62,7 @@ pub(crate) async fn begin(
 ) -> Result<Begun, Fault> {
     match conn {
         Connection::Sqlite(conn) => {
+            BeginWriting.execute(conn)?;
             let (state, audience) = (of_file(conn, wanted)?, Audience::of_file(conn, hearers)?);
             Ok(Begun { state, audience, number: None, trusted: false })
         }
@@ -97,7 +98,6 @@ fn known_answer(row: &AnswerRow) -> Result<KnownAnswer, Fault> {
 /// A transaction of an embedded database holds the only write lock, so that nothing else needs locking. No
 /// statement here binds a `LIMIT`, because of [what SQLite does then](crate::statement).
 fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fault> {
-    BeginWriting.execute(conn)?;
     let mut state = State::default();
     for key in &wanted.nonces {
         let row = nonces::table.find((key.0.0, &key.1)).select(nonces::expires_at);
@@ -164,24 +164,25 @@ statement! { FindAnswers on Pg => (BigInt, (BigInt, Nullable<Text>, Integer)) {
 
 type BalanceColumns = (BigInt, (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt));
 
-statement! { LockBalances on Pg => BalanceColumns {
-    "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
-        found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
-    ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
-    ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
-     JOIN balances AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
-        AND found.currency = wanted.currency
-     ORDER BY wanted.place FOR UPDATE OF found"
-} }
+/// Finds balances by their keys; the end of the statement may lock them.
+macro_rules! find_balances {
+    ($name:ident, $end:literal) => {
+        statement! { $name on Pg => BalanceColumns {
+            "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
+                found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+            ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
+            concat!(
+                ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
+                 JOIN balances AS found ON found.merchant_id = wanted.merchant_id
+                    AND found.environment = wanted.environment AND found.currency = wanted.currency",
+                $end
+            )
+        } }
+    };
+}
 
-statement! { ReadBalances on Pg => BalanceColumns {
-    "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
-        found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
-    ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
-    ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
-     JOIN balances AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
-        AND found.currency = wanted.currency"
-} }
+find_balances!(LockBalances, " ORDER BY wanted.place FOR UPDATE OF found");
+find_balances!(ReadBalances, "");
 
 /// The two columns that every key of a tenant begins with.
 fn tenants<'a>(all: impl Iterator<Item = &'a Tenant>) -> (Vec<i64>, Vec<&'static str>) {

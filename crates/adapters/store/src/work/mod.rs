@@ -58,17 +58,19 @@ statement! { ClaimShown on Pg => BigInt {
      ) AS shown WHERE work.ctid = shown.ctid RETURNING shown.place"
 } }
 
-statement! { ShowDue on Sqlite => ClaimColumns {
-    "SELECT merchant_id, environment, subject, action, due_since, attempts, turn FROM work WHERE queue = "
-    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
-    => limit: i64 as BigInt ; ""
-} }
+/// The due work of a queue, beginning with the work that has been due longest.
+macro_rules! show_due {
+    ($backend:ty, $name:ident) => {
+        statement! { $name on $backend => ClaimColumns {
+            "SELECT merchant_id, environment, subject, action, due_since, attempts, turn FROM work WHERE queue = "
+            => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
+            => limit: i64 as BigInt ; ""
+        } }
+    };
+}
 
-statement! { ShowDueOnServer on Pg => ClaimColumns {
-    "SELECT merchant_id, environment, subject, action, due_since, attempts, turn FROM work WHERE queue = "
-    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
-    => limit: i64 as BigInt ; ""
-} }
+show_due!(Sqlite, ShowDue);
+show_due!(Pg, ShowDueOnServer);
 
 statement! { ClaimMany on Pg => ClaimColumns {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
