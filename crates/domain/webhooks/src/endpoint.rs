@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::{
         draft::EndpointPatch,
-        samples::{NOON, endpoint},
+        fixtures::{NOON, endpoint},
     };
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
         endpoint.apply(EndpointChange::Update(words), later).expect("applied");
         assert_eq!(endpoint.description.as_deref(), Some("shop"));
 
-        let mut named = crate::samples::endpoint(Source::InRequest);
+        let mut named = crate::fixtures::endpoint(Source::InRequest);
         assert!(matches!(
             named.apply(EndpointChange::Update(patch), later),
             Err(EndpointError::AddressFixed)

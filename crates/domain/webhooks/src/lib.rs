@@ -8,13 +8,14 @@ mod endpoint;
 mod envelope;
 mod error;
 mod event;
+mod failing;
+#[cfg(test)]
+mod fixtures;
 mod manage;
 mod name;
 mod outcome;
 mod ports;
 mod sample;
-#[cfg(test)]
-mod samples;
 mod schedule;
 mod signer;
 mod status;

@@ -112,7 +112,7 @@ fn comment(at: Timestamp) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{NOON, endpoint};
+    use crate::fixtures::{NOON, endpoint};
 
     #[test]
     fn every_event_has_a_sample_in_the_envelope_of_real_ones() {

@@ -1,13 +1,16 @@
 //! Values for tests.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::{Environment, EventId, MerchantId, Tenant, Timestamp};
 
 use crate::{
+    attempt::{Attempted, Begun, Response, SendProblem},
     delivery::Owed,
     endpoint::{Endpoint, EndpointId, Source},
     name::EventName,
+    outcome::Outcome,
+    schedule::{RetryPolicy, Spread},
     target::TargetUrl,
 };
 
@@ -29,4 +32,20 @@ pub(crate) fn owed() -> Owed {
         step: 0,
         due_at: NOON,
     }
+}
+
+pub(crate) fn attempted(result: Result<Response, (SendProblem, Option<Begun>)>) -> Attempted {
+    Attempted { started_at: NOON, duration: Duration::from_millis(250), result }
+}
+
+pub(crate) fn answered(status: u16) -> Attempted {
+    attempted(Ok(Response::new(status, None, b"noted")))
+}
+
+pub(crate) fn timed_out() -> Attempted {
+    attempted(Err((SendProblem::TimedOut, None)))
+}
+
+pub(crate) fn after(attempted: &Attempted) -> Outcome {
+    owed().after(attempted, &RetryPolicy::default(), Spread::NONE)
 }
