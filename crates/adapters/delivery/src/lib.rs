@@ -26,5 +26,4 @@ pub use dispatcher::Dispatcher;
 pub use guard::is_public;
 pub use in_hand::Parts;
 pub use merchant::MOST_AT_ONCE;
-pub use resolver::SystemResolver;
 pub use sender::SenderSettings;

@@ -45,7 +45,7 @@ const FOR_A_PLACE: Duration = Duration::from_secs(4);
 
 /// Resolves names by the operating system.
 #[derive(Debug, Clone, Default)]
-pub struct SystemResolver {
+pub(crate) struct SystemResolver {
     limits: Arc<Limits>,
     under_way: UnderWay,
     numbers: Arc<AtomicU64>,

@@ -30,7 +30,6 @@ mod v1;
 mod viewing;
 
 pub use actix_web::dev::Server;
-pub use answer::{ErrorCode, Family};
 pub use openapi::{Readers, openapi};
 pub use quipu_pages::FrontLink;
 pub use route_table::route_table;

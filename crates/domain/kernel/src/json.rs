@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The last integer that every JSON reader holds exactly, 2^53 − 1.
-pub const MAX_JSON_INTEGER: i64 = (1 << 53) - 1;
+pub(crate) const MAX_JSON_INTEGER: i64 = (1 << 53) - 1;
 
 /// A value as JSON text. This cannot fail: the keys of the gateway's types are texts, and writing to memory always
 /// succeeds. For the same reason [`serde_json::json`] makes a [`serde_json::Value`] of any of them.

@@ -33,7 +33,7 @@ pub use environment::{Environment, Tenant};
 pub use fields::{Fields, has_control_characters, has_control_characters_in_prose};
 pub use folded::fold;
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource, timed_id};
-pub use json::{MAX_JSON_INTEGER, json_text};
+pub use json::json_text;
 pub use locked::locked;
 pub use money::{Amount, MAX_MINOR, Minor, OutOfRange};
 pub use network::{Network, NoNetwork};

@@ -36,7 +36,7 @@ pub use merchant::{
 pub use onboarding::{Issued, Onboarding};
 pub use operator::{NewOperator, Operator, Role};
 pub use page::{Accent, MerchantPage, PageStore};
-pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
+pub use pairing::{Unpaired, unpaired};
 pub use payout_fields::{PAYOUT_FIELDS, refused_payout_fields};
 pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL};

@@ -5,7 +5,7 @@ use quipu_kernel::Currency;
 use crate::route::{Direction, Method};
 
 /// The currencies of bank transfers without a partner destination.
-pub const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
+const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
 
 /// Why a method, currency and direction do not go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::{
 
 /// The effect of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consequence {
+pub(crate) enum Consequence {
     /// The payment makes these moves, one after the other, in one commit.
     Move(&'static [Trigger]),
     /// The event repeats what is known, or no longer matters; nothing changes.
@@ -28,7 +28,7 @@ pub enum Consequence {
 
 impl Consequence {
     /// The effect of `event` on the payment in its current state.
-    pub fn of(payment: &Payment, event: &RailEvent) -> Self {
+    pub(crate) fn of(payment: &Payment, event: &RailEvent) -> Self {
         let by_table = Self::by_status(payment, event.kind);
         match by_table {
             // A repeat with another amount is no repeat.

@@ -22,11 +22,10 @@ mod staff;
 mod tests;
 
 pub use alert::{Alert, RaiseAlert};
-pub use bank::entry::{BankEntry, MovementNames, Side, names_a_payment};
+pub use bank::entry::{BankEntry, MovementNames, Side};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use bank::transfer::{BankAccount, Debtor, Transfer};
 pub use cancel::{CancelPayment, CancelReason};
-pub use consequence::Consequence;
 pub use create::keyed::{Answered, KeyedRequest, RefusalForm};
 pub use create::methods;
 pub use create::recipient::{FillError, FillRecipient, recipient_members};

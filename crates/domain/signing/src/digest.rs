@@ -18,7 +18,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 ///
 /// The HMACs of the texts are compared instead of the texts: `ring` offers a constant-time comparison for
 /// those and has deprecated its general one.
-pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"quipu constant-time comparison");
     hmac::verify(&key, b, hmac::sign(&key, a).as_ref()).is_ok()
 }

@@ -7,7 +7,7 @@ use ring::{hkdf, hmac};
 use crate::token_key::TokenKey;
 
 /// The length of a master key.
-pub const MASTER_KEY_BYTES: usize = 32;
+const MASTER_KEY_BYTES: usize = 32;
 
 /// The purpose of each derived key. A label never changes, since data made under it would be lost.
 mod label {

@@ -15,14 +15,14 @@ mod token_key;
 mod webhook_signature;
 
 pub use api_key::{ApiKey, ApiKeyProblem};
-pub use digest::{constant_time_eq, sha256, sha256_hex};
+pub use digest::{sha256, sha256_hex};
 pub use entropy::SystemEntropy;
 pub use hmac_secret::generate_hmac_secret;
-pub use keyring::{Keyring, MASTER_KEY_BYTES, MasterKeyProblem, generate_master_key};
+pub use keyring::{Keyring, MasterKeyProblem, generate_master_key};
 pub use operator_token::OperatorToken;
 pub use page_key::PageKey;
 pub use request_signature::{
-    SignatureClaim, SignatureHeaders, SignatureProblem, SignedRequest, sign_request,
+    NONCE_KEPT_FOR, SignatureClaim, SignatureHeaders, SignatureProblem, SignedRequest, sign_request,
 };
 pub use seal::OpenProblem;
 pub use signed_url::{SignedUrl, UrlProblem};

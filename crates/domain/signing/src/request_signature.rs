@@ -5,6 +5,8 @@
 //! with each of the merchant's secrets in turn. The nonce is used up only after that has succeeded, so that
 //! nobody without the secret can use up a merchant's nonces.
 
+use std::time::Duration;
+
 use quipu_kernel::{MerchantId, Secret, Timestamp};
 use ring::hmac;
 
@@ -12,6 +14,10 @@ use crate::digest::sha256_hex;
 
 /// The greatest difference between a timestamp and the server's time, either way and inclusive, in seconds.
 const WINDOW_SECONDS: u64 = 300;
+/// How long a nonce is kept: 11 minutes. A timestamp may lie a window ahead and stays valid for a window after; from then
+/// on a replay is refused for its age. The last minute is for a request that was judged in time and still waits to be
+/// committed.
+pub const NONCE_KEPT_FOR: Duration = Duration::from_secs(2 * WINDOW_SECONDS + 60);
 const NONCE_LENGTH: std::ops::RangeInclusive<usize> = 8..=128;
 /// The beginning of every signed path, as it is sent.
 const PATHS: &str = "/api/v2";

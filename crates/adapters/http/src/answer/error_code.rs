@@ -7,16 +7,16 @@ macro_rules! codes {
     ($($name:ident = $text:literal, $status:ident;)+) => {
         /// The `error_code` of an error answer. Each code has one status.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum ErrorCode {
+        pub(crate) enum ErrorCode {
             $(#[doc = concat!("`", $text, "`")] $name,)+
         }
 
         impl ErrorCode {
             /// All codes, by status.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The name in answers.
-            pub const fn as_str(self) -> &'static str {
+            pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
 
@@ -90,7 +90,7 @@ codes! {
 
 impl ErrorCode {
     /// The HTTP status of its answers.
-    pub fn status(self) -> u16 {
+    pub(crate) fn status(self) -> u16 {
         self.http_status().as_u16()
     }
 }

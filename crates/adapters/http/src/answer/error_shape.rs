@@ -9,7 +9,7 @@ use super::{error_code::ErrorCode, reply};
 
 /// The family of shapes in which a route answers refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub(crate) enum Family {
     /// JSON, in the shapes of payments, balances and webhooks.
     Api,
     /// JSON with `success: false`, in the shapes of tickets.

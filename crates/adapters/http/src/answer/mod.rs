@@ -9,6 +9,6 @@ pub(crate) mod reply;
 pub(crate) mod request_id;
 
 pub(crate) use error::ApiError;
-pub use error_code::ErrorCode;
-pub use error_shape::Family;
+pub(crate) use error_code::ErrorCode;
+pub(crate) use error_shape::Family;
 pub(crate) use request_id::X_REQUEST_ID;

@@ -1,12 +1,12 @@
 //! Signed requests (docs/SIGNING.md).
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use actix_web::{HttpRequest, http::header::HeaderName};
 use quipu_commit::Nonce;
 use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiVersion, HmacCredential, KeyEnvelope};
-use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
+use quipu_signing::{NONCE_KEPT_FOR, SignatureClaim, SignatureHeaders, SignatureProblem};
 
 use super::pressure;
 use super::{
@@ -18,11 +18,6 @@ use crate::{
     answer::{ApiError, ErrorCode},
     state::AppState,
 };
-
-/// How long a nonce is kept. A timestamp may lie 300 seconds ahead and stays valid for 300 seconds after;
-/// from then on a replay is refused for its age. The last minute is for a request that was judged in time and
-/// still waits to be committed.
-const NONCE_KEPT: Duration = Duration::from_mins(11);
 
 /// A signed request whose signature has verified, and the nonce it must use up.
 pub(crate) struct Signed {
@@ -96,7 +91,7 @@ pub(crate) fn authenticate(
         if signed.verify(&secret).is_ok() {
             state.lookups.found(&[known_as(claim.merchant())]);
             let caller = Caller::new(Authority::Credential(Arc::clone(envelope)));
-            let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
+            let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT_FOR) };
             return Ok(Signed { caller, nonce });
         }
     }

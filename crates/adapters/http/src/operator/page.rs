@@ -87,7 +87,7 @@ fn parse(body: &Value) -> Result<(MerchantPage, Option<Vec<u8>>), ApiError> {
 
 fn read_logo(fields: &Fields<'_>, problems: &mut Problems) -> Option<Vec<u8>> {
     let text = match fields.value("logo") {
-        None | Some(Value::Null) => return None,
+        None => return None,
         Some(Value::String(text)) => text,
         Some(_) => {
             problems.add("logo", "must be a string");

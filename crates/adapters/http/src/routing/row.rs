@@ -102,7 +102,7 @@ impl RouteRow {
     }
 
     /// The family of its refusals to others than browsers.
-    pub const fn family(&self) -> Family {
+    pub(crate) const fn family(&self) -> Family {
         self.family
     }
 

@@ -173,7 +173,7 @@ fn says_nothing(text: &str) -> bool {
 }
 
 /// Whether a text contains the identifier of a payment, however a bank would change it.
-pub fn names_a_payment(text: &str) -> bool {
+pub(crate) fn names_a_payment(text: &str) -> bool {
     !named_in(text).is_empty()
 }
 

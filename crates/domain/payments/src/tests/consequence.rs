@@ -6,8 +6,8 @@ use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
 use crate::{
-    Consequence, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind,
-    Status, TransitionContext, Trigger,
+    ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind, Status,
+    TransitionContext, Trigger, consequence::Consequence,
 };
 
 fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
