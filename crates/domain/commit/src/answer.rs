@@ -4,9 +4,9 @@ use std::{fmt::Display, str::FromStr, time::Duration};
 
 use quipu_kernel::{PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
-/// The key under which an answer is kept: its tenant ([`Audience::keeper`]), its audience, and the caller's
+/// The key under which an answer is kept: its tenant ([`KeyOwner::keeper`]), its owner, and the caller's
 /// key.
-pub type AnswerKey = (Tenant, Audience, String);
+pub type AnswerKey = (Tenant, KeyOwner, String);
 
 /// A caller's name for one attempt: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,7 +42,7 @@ impl FromStr for IdempotencyKey {
 wire_names! {
     /// Who chose a key. The operator's staff and a merchant choose theirs independently of each other.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Audience {
+    pub enum KeyOwner {
         /// A key of the merchant.
         Merchant = "merchant",
         /// A key of the operator's staff.
@@ -50,8 +50,8 @@ wire_names! {
     }
 }
 
-impl Audience {
-    /// The tenant under which answers to this audience's keys are kept. A merchant's keys are kept per
+impl KeyOwner {
+    /// The tenant under which answers to this owner's keys are kept. A merchant's keys are kept per
     /// environment. Staff's keys are one set for all merchants: their calls say which merchant they are about
     /// ([`IdempotencyKey::of_call`]).
     pub const fn keeper(self, tenant: Tenant) -> Tenant {
@@ -101,7 +101,7 @@ pub enum KeptAnswer {
 #[derive(Debug, Clone)]
 pub struct IdempotencyRecord {
     /// Who chose the key.
-    pub audience: Audience,
+    pub owner: KeyOwner,
     /// The idempotency key.
     pub key: IdempotencyKey,
     /// Hex of SHA-256 over the request: a different request under the same key is a mismatch.

@@ -259,7 +259,7 @@ impl Judging<'_> {
 /// once, for the same payment. Answers the key under which the answer is kept.
 fn check_key(state: &State, changes: &Changes) -> Result<Option<AnswerKey>, Refusal> {
     let Some(record) = &changes.idempotency else { return Ok(None) };
-    let key = record.audience.answer_key(changes.tenant, &record.key);
+    let key = record.owner.answer_key(changes.tenant, &record.key);
     let kept = state.answers.get(&key).filter(|kept| kept.expires_at > changes.at);
     let brings = matches!(record.answer, KeptAnswer::Brought(_));
     match kept {

@@ -16,7 +16,7 @@ mod waits;
 mod work;
 
 pub use act::{Decided, act, act_again_if_overtaken, act_on};
-pub use answer::{Answer, AnswerKey, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
+pub use answer::{Answer, AnswerKey, IdempotencyKey, IdempotencyRecord, KeptAnswer, KeyOwner};
 pub use changes::{Changes, Committed, Nonce};
 pub use join::Join;
 pub use judge::{AnswerToWrite, Judged, PendingSave, Position, Verdict, WriteKind, Writes, judge};

@@ -141,7 +141,7 @@ impl Contents {
         self.counters.retain(|_, count| *count != 0);
         for kept in writes.answers {
             if let Some(record) = changes.idempotency.clone() {
-                let key = record.audience.answer_key(changes.tenant, &record.key);
+                let key = record.owner.answer_key(changes.tenant, &record.key);
                 self.kept.insert(key, Kept { record, answer: kept.answer });
             }
         }

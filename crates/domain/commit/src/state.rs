@@ -41,7 +41,7 @@ impl StateKeys {
             self.nonces.insert((tenant.merchant(), nonce.value.clone()));
         }
         if let Some(record) = &changes.idempotency {
-            self.answers.insert(record.audience.answer_key(tenant, &record.key));
+            self.answers.insert(record.owner.answer_key(tenant, &record.key));
         }
         // A new one has an identifier that was made for it, and there is nothing to look for.
         for (save, from) in changes.saves.iter().filter_map(|save| Some((save, save.from?))) {

@@ -1,7 +1,7 @@
 //! The ports that a store implements for this crate.
 
 use async_trait::async_trait;
-use quipu_commit::{Answer, Audience, IdempotencyKey};
+use quipu_commit::{Answer, IdempotencyKey, KeyOwner};
 use quipu_kernel::{
     Currency, CustomerId, Environment, MerchantId, Page, PaymentId, Period, StoreError, Tenant, Timestamp,
 };
@@ -65,7 +65,7 @@ pub trait PaymentReads: Send + Sync {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptKey>, StoreError>;

@@ -82,7 +82,7 @@ impl SettlePayment {
         match attended {
             Err(SettleError::UnknownRail(name)) => {
                 self.leave_to_others(claimed, action, end).await?;
-                if self.unknown_rails.is_news(&name, self.ports.clock.now()) {
+                if self.unknown_rails.should_report(&name, self.ports.clock.now()) {
                     Err(SettleError::UnknownRail(name))
                 } else {
                     Ok(())

@@ -1,7 +1,7 @@
 //! What merchants read of payments.
 
 use async_trait::async_trait;
-use quipu_commit::{Aggregate, Audience, IdempotencyKey};
+use quipu_commit::{Aggregate, IdempotencyKey, KeyOwner};
 use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, NewCustomer, Payment, PaymentFilter, PaymentReads};
 
@@ -66,13 +66,13 @@ impl PaymentReads for MemoryStore {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptKey>, StoreError> {
         give_way().await;
         let contents = self.contents();
-        let kept = contents.kept(&audience.answer_key(tenant, key), now);
+        let kept = contents.kept(&owner.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),

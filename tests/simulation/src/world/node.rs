@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, WorkInHand};
+use quipu_commit::{Answer, IdempotencyKey, IdempotencyRecord, KeptAnswer, KeyOwner, Nonce, WorkInHand};
 use quipu_kernel::{
     Amount, Clock as _, Currency, Environment, MerchantId, PaymentId, StoreError, Tenant, Timestamp,
 };
@@ -261,7 +261,7 @@ impl Node {
     pub(crate) async fn adjust(&self, number: u64, tenant: Tenant, currency: Currency, units: i64) -> Call {
         let key = format!("adjust-{number}").parse().expect("printable");
         let record = IdempotencyRecord {
-            audience: Audience::Operator,
+            owner: KeyOwner::Operator,
             key,
             body_hash: String::new(),
             payment_id: None,

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Audience, Changes, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
+    Changes, Commit, CommitError, Committed, DueWork, IdempotencyKey, KeyOwner, Queue, QueueState,
     WorkInHand, WorkQueue,
 };
 use quipu_kernel::{CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp, locked};
@@ -158,11 +158,11 @@ impl PaymentReads for SimStore {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Read<Option<KeptKey>> {
-        self.shared.memory.kept_key(tenant, audience, key, now).await
+        self.shared.memory.kept_key(tenant, owner, key, now).await
     }
 }
 

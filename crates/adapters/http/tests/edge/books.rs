@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_commit::{Aggregate, Audience, Changes, Commit, CommitError, Committed, IdempotencyKey, Memory};
+use quipu_commit::{Aggregate, Changes, Commit, CommitError, Committed, IdempotencyKey, KeyOwner, Memory};
 use quipu_kernel::{Currency, CustomerId, MerchantId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_ledger::{Balance, Chain, ChainHash, Chains, CheckReport, Head, LedgerReads, Sealed};
 use quipu_merchants::Route;
@@ -75,12 +75,12 @@ impl PaymentReads for FakeBooks {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptKey>, StoreError> {
         let contents = self.memory.contents();
-        let kept = contents.kept(&audience.answer_key(tenant, key), now);
+        let kept = contents.kept(&owner.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),

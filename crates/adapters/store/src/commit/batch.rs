@@ -272,9 +272,9 @@ fn is_in_doubt(jobs: &[Job], verdicts: &[Verdict]) -> bool {
 async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -> Result<Decided, Fault> {
     let wanted = StateKeys::by(jobs.iter().map(|job| &job.changes));
     let begun = load::begin(conn, &wanted, revisions, &Hearers::of(jobs)).await?;
-    let load::Begun { mut state, audience, number, trusted } = begun;
+    let load::Begun { mut state, subscribers, number, trusted } = begun;
     let Judged { verdicts, mut writes } = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
-    let fan_out = FanOut::of(jobs, &mut writes, audience);
+    let fan_out = FanOut::of(jobs, &mut writes, subscribers);
     let server = match conn {
         Connection::Sqlite(_) => None,
         Connection::Postgres(session) => session.server.clone(),

@@ -58,12 +58,12 @@ impl Hearers {
 
 /// The endpoints that may get deliveries.
 #[derive(Debug, Default)]
-pub(crate) struct Audience {
+pub(crate) struct Subscribers {
     subscribed: HashMap<Tenant, Vec<Arc<Endpoint>>>,
     named: HashMap<(Tenant, TargetUrl), Arc<Endpoint>>,
 }
 
-impl Audience {
+impl Subscribers {
     /// Reads the endpoints in the transaction that the connection of an embedded database has begun.
     pub(crate) fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Self, Fault> {
         Self::of_rows(of_file(conn, hearers)?)
@@ -76,17 +76,17 @@ impl Audience {
     }
 
     fn of_rows(rows: Vec<EndpointRow>) -> Result<Self, Fault> {
-        let mut audience = Self::default();
+        let mut subscribers = Self::default();
         for row in rows {
             let endpoint = Arc::new(row.into_endpoint()?);
             match endpoint.source {
-                Source::Admin => audience.subscribed.entry(endpoint.tenant).or_default().push(endpoint),
+                Source::Admin => subscribers.subscribed.entry(endpoint.tenant).or_default().push(endpoint),
                 Source::InRequest => {
-                    audience.named.insert((endpoint.tenant, endpoint.url.clone()), endpoint);
+                    subscribers.named.insert((endpoint.tenant, endpoint.url.clone()), endpoint);
                 }
             }
         }
-        Ok(audience)
+        Ok(subscribers)
     }
 }
 
@@ -177,16 +177,19 @@ pub(crate) struct FanOut {
 
 impl FanOut {
     /// Makes the deliveries of the accepted changes, and counts them.
-    pub(crate) fn of(jobs: &[Job], writes: &mut Writes, mut audience: Audience) -> Self {
+    pub(crate) fn of(jobs: &[Job], writes: &mut Writes, mut subscribers: Subscribers) -> Self {
         let mut fan_out = Self::default();
         let mut counts: BTreeMap<(Tenant, EndpointId), i64> = BTreeMap::new();
         for index in &writes.accepted {
             let changes = &jobs[*index].changes;
             for event in changes.rows_of::<Event>() {
                 let tenant = changes.tenant;
-                let named =
-                    event.named.as_ref().and_then(|named| fan_out.find(&mut audience, tenant, event, named));
-                let subscribed = audience.subscribed.get(&tenant).into_iter().flatten().map(|it| (it, None));
+                let named = event
+                    .named
+                    .as_ref()
+                    .and_then(|named| fan_out.find(&mut subscribers, tenant, event, named));
+                let subscribed =
+                    subscribers.subscribed.get(&tenant).into_iter().flatten().map(|it| (it, None));
                 let named_events = event.named.as_ref().map(|named| named.events.as_slice());
                 let hearers = subscribed.chain(named.iter().map(|it| (it, named_events)));
                 let payload: Arc<str> = event.payload.as_str().into();
@@ -214,13 +217,13 @@ impl FanOut {
     /// again.
     fn find(
         &mut self,
-        audience: &mut Audience,
+        subscribers: &mut Subscribers,
         tenant: Tenant,
         event: &Event,
         named: &NamedTarget,
     ) -> Option<Arc<Endpoint>> {
         let key = (tenant, named.url.clone());
-        let known = audience.named.get(&key);
+        let known = subscribers.named.get(&key);
         if !named.first || known.is_some_and(|endpoint| endpoint.is_enabled()) {
             return known.cloned();
         }
@@ -237,7 +240,7 @@ impl FanOut {
             self.made.push(Arc::clone(&endpoint));
             endpoint
         };
-        audience.named.insert(key, Arc::clone(&endpoint));
+        subscribers.named.insert(key, Arc::clone(&endpoint));
         Some(endpoint)
     }
 

@@ -39,7 +39,7 @@ use crate::{
 const MANY: usize = 64;
 
 /// The expected wait from which on newcomers should be refused.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_EXPECTED_WAIT: Duration = Duration::from_millis(50);
 
 /// A write of a lane to a server, which is given the lane's connection and ends its transaction by itself.
 pub(crate) type LoneWrite = Box<dyn for<'c> FnOnce(&'c mut Custody, &'c Origin) -> BoxFuture<'c, ()> + Send>;
@@ -95,7 +95,7 @@ impl Lane {
     pub(crate) fn is_pressed(&self) -> bool {
         let turns = self.waiting() / BATCH;
         let turn = Duration::from_micros(self.last_turn.load(Ordering::Relaxed));
-        turn.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX)) > PATIENCE
+        turn.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX)) > MAX_EXPECTED_WAIT
     }
 
     /// Finishes the waiting work. No work is taken afterwards.

@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Aggregate, AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, StateKeys};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
-use super::fan_out::{Audience, Hearers};
+use super::fan_out::{Hearers, Subscribers};
 use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
@@ -33,7 +33,7 @@ pub(crate) struct Begun {
     /// ends.
     pub(crate) state: State,
     /// The endpoints that may get deliveries.
-    pub(crate) audience: Audience,
+    pub(crate) subscribers: Subscribers,
     /// The number that the server gave to the transaction.
     pub(crate) number: Option<String>,
     /// Whether the state has revisions that were not looked up.
@@ -63,12 +63,12 @@ pub(crate) async fn begin(
     match conn {
         Connection::Sqlite(conn) => {
             BeginWriting.execute(conn)?;
-            let (state, audience) = (of_file(conn, wanted)?, Audience::of_file(conn, hearers)?);
-            Ok(Begun { state, audience, number: None, trusted: false })
+            let (state, subscribers) = (of_file(conn, wanted)?, Subscribers::of_file(conn, hearers)?);
+            Ok(Begun { state, subscribers, number: None, trusted: false })
         }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
-            let audience = Audience::of_server(conn, hearers);
+            let subscribers = Subscribers::of_server(conn, hearers);
             let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
             let trusted = match revisions {
                 Revisions::Trusted => trusted(wanted),
@@ -76,8 +76,13 @@ pub(crate) async fn begin(
             };
             let is_trusting = !trusted.is_empty();
             let state = of_server(conn, wanted, trusted);
-            let (state, audience, number) = tokio::join!(biased; state, audience, number);
-            Ok(Begun { state: state?, audience: audience?, number: Some(number?), trusted: is_trusting })
+            let (state, subscribers, number) = tokio::join!(biased; state, subscribers, number);
+            Ok(Begun {
+                state: state?,
+                subscribers: subscribers?,
+                number: Some(number?),
+                trusted: is_trusting,
+            })
         }
     }
 }
@@ -106,9 +111,9 @@ fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fau
         }
     }
     for key in &wanted.answers {
-        let (tenant, audience, text) = key;
+        let (tenant, owner, text) = key;
         let row = kept_answers::table
-            .find((tenant.merchant().0, tenant.environment().as_str(), audience.as_str(), text))
+            .find((tenant.merchant().0, tenant.environment().as_str(), owner.as_str(), text))
             .select((kept_answers::expires_at, kept_answers::payment_id, kept_answers::status));
         if let Some(row) = row.get_result::<AnswerRow>(conn).optional()? {
             state.answers.insert(key.clone(), known_answer(&row)?);
@@ -288,7 +293,7 @@ fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c StateKeys) -> Option<L
 
 fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c StateKeys) -> Option<Loading<'c>> {
     let (merchants, environments) = tenants(wanted.answers.iter().map(|(tenant, ..)| tenant));
-    let audiences: Vec<_> = wanted.answers.iter().map(|(_, audience, _)| audience.as_str()).collect();
+    let audiences: Vec<_> = wanted.answers.iter().map(|(_, owner, _)| owner.as_str()).collect();
     let keys = wanted.answers.iter().map(|(.., key)| key.as_str()).collect();
     (!audiences.is_empty()).then(|| -> Loading<'c> {
         Box::pin(async move {

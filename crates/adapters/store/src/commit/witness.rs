@@ -38,8 +38,8 @@ fn lasting(job: &Job) -> Option<Witness> {
 fn answer(job: &Job) -> Option<Witness> {
     let record = job.changes.idempotency.as_ref()?;
     (!matches!(record.answer, KeptAnswer::Brought(_))).then(|| Witness::Answer {
-        tenant: record.audience.keeper(job.changes.tenant),
-        audience: record.audience.as_str(),
+        tenant: record.owner.keeper(job.changes.tenant),
+        audience: record.owner.as_str(),
         key: record.key.as_str().to_owned(),
         expires_at: record.expires_at.millis(),
     })

@@ -137,7 +137,7 @@ pub(super) async fn rows(
     slice: &Slice,
 ) -> Result<Vec<(Option<i64>, PaymentRow)>, Fault> {
     let (limit, offset) = (bigint(slice.limit), bigint(slice.offset));
-    macro_rules! page {
+    macro_rules! page_of {
         ($name:ident) => {
             statement_of!(
                 $name,
@@ -153,9 +153,9 @@ pub(super) async fn rows(
         };
     }
     Ok(if slice.oldest_first {
-        either!(conn, load, page!(OldestInFile), page!(OldestOnServer))?
+        either!(conn, load, page_of!(OldestInFile), page_of!(OldestOnServer))?
     } else {
-        either!(conn, load, page!(NewestInFile), page!(NewestOnServer))?
+        either!(conn, load, page_of!(NewestInFile), page_of!(NewestOnServer))?
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_commit::{Answer, Audience, IdempotencyKey};
+use quipu_commit::{Answer, IdempotencyKey, KeyOwner};
 use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout_at;
@@ -88,15 +88,15 @@ impl PaymentReads for Store {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptKey>, StoreError> {
-        let (tenant, _, key) = audience.answer_key(tenant, key);
+        let (tenant, _, key) = owner.answer_key(tenant, key);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let found = kept_answers::table
-                    .find((tenant.merchant().0, tenant.environment().as_str(), audience.as_str(), &key))
+                    .find((tenant.merchant().0, tenant.environment().as_str(), owner.as_str(), &key))
                     .filter(kept_answers::expires_at.gt(now.millis()))
                     .select((
                         kept_answers::body_hash,

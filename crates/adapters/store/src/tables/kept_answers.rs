@@ -21,9 +21,9 @@ pub(crate) struct AnswerLine<'a> {
 
 columns! {
     in "kept_answers" from (line: AnswerLine<'a>) {
-        merchant_id: i64 as BigInt = line.record.audience.keeper(line.tenant).merchant().0;
-        environment: &'a str as Text = line.record.audience.keeper(line.tenant).environment().as_str();
-        audience: &'a str as Text = line.record.audience.as_str();
+        merchant_id: i64 as BigInt = line.record.owner.keeper(line.tenant).merchant().0;
+        environment: &'a str as Text = line.record.owner.keeper(line.tenant).environment().as_str();
+        audience: &'a str as Text = line.record.owner.as_str();
         key: &'a str as Text = line.record.key.as_str();
         body_hash: &'a str as Text = &line.record.body_hash;
         payment_id: Option<&'a str> as Nullable<Text> = line.record.payment_id.as_ref().map(PaymentId::as_str);

@@ -1,6 +1,6 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use quipu_commit::{Answer, Audience, CLOCKS_APART, Changes, IdempotencyRecord, KeptAnswer, Refusal};
+use quipu_commit::{Answer, CLOCKS_APART, Changes, IdempotencyRecord, KeptAnswer, KeyOwner, Refusal};
 use quipu_kernel::{Clock as _, MerchantId, PaymentId, SystemClock, Timestamp};
 use quipu_payments::{
     Answered, AttemptError, CustomerClaim, KeptKey, Payment, StaffAttempt, StaffCall, StaffRequest,
@@ -28,7 +28,7 @@ on_every_store! {
 
 fn record(key: &str, answer: KeptAnswer) -> IdempotencyRecord {
     IdempotencyRecord {
-        audience: Audience::Merchant,
+        owner: KeyOwner::Merchant,
         key: key.parse().expect("a key"),
         body_hash: "hash".to_owned(),
         payment_id: None,
@@ -107,7 +107,7 @@ async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
 /// What is kept under a merchant's key.
 async fn kept(store: &AnyStore, merchant: i64, key: &str, at: Timestamp) -> Option<KeptKey> {
     let key = key.parse().expect("a key");
-    store.kept_key(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
+    store.kept_key(tenant(merchant), KeyOwner::Merchant, &key, at).await.expect("read")
 }
 
 fn given(status: u16, body: &str) -> KeptAnswer {
@@ -141,9 +141,9 @@ async fn a_key_is_free_again_once_its_answer_expired(fixture: Fixture) {
 
 async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
     let store = fixture.any().await;
-    for audience in [Audience::Merchant, Audience::Operator] {
+    for owner in [KeyOwner::Merchant, KeyOwner::Operator] {
         let mut record = record("both", given(200, ""));
-        record.audience = audience;
+        record.owner = owner;
         let change = Changes { idempotency: Some(record), ..Changes::new(tenant(1), START) };
         store.commit(change).await.expect("each has its own");
     }
@@ -152,13 +152,13 @@ async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
 async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
     let store = fixture.any().await;
     let mut record = record("one", given(200, ""));
-    record.audience = Audience::Operator;
+    record.owner = KeyOwner::Operator;
     let change =
         |merchant| Changes { idempotency: Some(record.clone()), ..Changes::new(tenant(merchant), START) };
     store.commit(change(1)).await.expect("kept");
     assert_eq!(refusal(store.commit(change(2)).await), Refusal::IdempotencyKeyUsed);
     let key = "one".parse().expect("a key");
-    let kept = store.kept_key(tenant(3), Audience::Operator, &key, START).await.expect("read");
+    let kept = store.kept_key(tenant(3), KeyOwner::Operator, &key, START).await.expect("read");
     assert!(kept.is_some());
 }
 
@@ -197,7 +197,7 @@ async fn a_key_of_staff_names_one_attempt_of_each_call(fixture: Fixture) {
 async fn a_key_of_staff_that_was_kept_without_its_call_is_known(fixture: Fixture) {
     let store = fixture.any().await;
     let record = IdempotencyRecord {
-        audience: Audience::Operator,
+        owner: KeyOwner::Operator,
         body_hash: "asked".to_owned(),
         ..record("staff", given(200, "of an earlier release"))
     };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use quipu_commit::{Answer, Audience, Commit as _, CommitError, IdempotencyRecord, KeptAnswer, Refusal};
+use quipu_commit::{Answer, Commit as _, CommitError, IdempotencyRecord, KeptAnswer, KeyOwner, Refusal};
 use quipu_kernel::CustomerId;
 use quipu_ledger::LedgerReads as _;
 use quipu_payments::{CustomerClaim, Payment};
@@ -65,7 +65,7 @@ async fn what_nothing_locks_is_used_once(fixture: Fixture) {
                 let mut change = Sample::deposit(tenant(1), 1).create();
                 if by_key {
                     change.idempotency = Some(IdempotencyRecord {
-                        audience: Audience::Merchant,
+                        owner: KeyOwner::Merchant,
                         key: format!("key-{round}").parse().expect("a key"),
                         body_hash: "hash".to_owned(),
                         payment_id: None,

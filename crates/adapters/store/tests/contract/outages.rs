@@ -16,7 +16,7 @@ use futures_util::{
     stream,
 };
 use quipu_commit::{
-    Answer, Audience, Changes, Commit as _, CommitError, Committed, IdempotencyRecord, KeptAnswer, Refusal,
+    Answer, Changes, Commit as _, CommitError, Committed, IdempotencyRecord, KeptAnswer, KeyOwner, Refusal,
 };
 use quipu_kernel::{PaymentId, StoreError, Tenant};
 use quipu_ledger::LedgerReads as _;
@@ -151,7 +151,7 @@ impl Script {
         let mut changes = Sample { reference, ..Sample::withdrawal(self.owner, amount) }.create();
         let id = crate::sample::payment_of(&changes).id().clone();
         match number {
-            0 => changes.idempotency = Some(record(Audience::Merchant, &self.key)),
+            0 => changes.idempotency = Some(record(KeyOwner::Merchant, &self.key)),
             1 => changes.nonce = Some(nonce(&unique("nonce"), after(60_000))),
             _ => {}
         }
@@ -160,7 +160,7 @@ impl Script {
 
     fn adjustment(&self) -> Changes {
         let mut changes = funding(self.owner, ADJUSTMENT);
-        changes.idempotency = Some(record(Audience::Operator, &self.adjustment_key));
+        changes.idempotency = Some(record(KeyOwner::Operator, &self.adjustment_key));
         changes
     }
 
@@ -174,9 +174,9 @@ impl Script {
     }
 }
 
-fn record(audience: Audience, key: &str) -> IdempotencyRecord {
+fn record(owner: KeyOwner, key: &str) -> IdempotencyRecord {
     IdempotencyRecord {
-        audience,
+        owner,
         key: key.parse().expect("a key"),
         body_hash: "hash".to_owned(),
         payment_id: None,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Answer, Audience, Changes, CommitError, IdempotencyKey, KeptAnswer, Nonce, Refusal};
+use quipu_commit::{Answer, Changes, CommitError, IdempotencyKey, KeptAnswer, KeyOwner, Nonce, Refusal};
 use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
@@ -97,7 +97,7 @@ impl CreatePayment {
     /// What is kept under this key, which was used for the same request or not at all.
     async fn kept(&self, tenant: Tenant, request: &KeyedRequest) -> Result<Option<KeptKey>, CreateError> {
         let now = self.clock.now();
-        let kept = self.reads.kept_key(tenant, Audience::Merchant, &request.key, now).await?;
+        let kept = self.reads.kept_key(tenant, KeyOwner::Merchant, &request.key, now).await?;
         match kept {
             Some(kept) if kept.body_hash != request.body_hash => Err(CreateError::IdempotencyKeyMismatch),
             kept => Ok(kept),

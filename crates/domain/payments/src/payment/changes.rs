@@ -118,16 +118,16 @@ pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
 
 /// Whether the identifier that a payment's rail has `named` of its own takes the place of the present one: a first
 /// one does, and a later one as long as no money has moved, since the order that was taken on last is the one that runs.
-pub(crate) fn is_news(payment: &Payment, named: Option<&str>) -> bool {
+pub(crate) fn replaces_provider_reference(payment: &Payment, named: Option<&str>) -> bool {
     let known = payment.state().provider_reference.as_deref();
     let is_open = matches!(payment.status(), Status::Pending | Status::Processing);
     named.is_some() && named != known && (known.is_none() || is_open)
 }
 
-/// Saves a payment whose rail has `named` its own identifier of it, with the next revision. Without
-/// [news](is_news) it is only expected to stand as it was read.
+/// Saves a payment whose rail has `named` its own identifier of it, with the next revision. If that does
+/// not [take the place](replaces_provider_reference) of the present one, the payment is only expected to stand as it was read.
 pub(crate) fn put_named(changes: &mut Changes, payment: Payment, named: Option<String>) {
-    if !is_news(&payment, named.as_deref()) {
+    if !replaces_provider_reference(&payment, named.as_deref()) {
         changes.expects.push(as_it_stands(&payment));
         return;
     }

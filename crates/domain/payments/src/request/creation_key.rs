@@ -1,6 +1,6 @@
 //! The idempotency key of a creation, apart from the answer that is kept under it.
 
-use quipu_commit::{Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
+use quipu_commit::{IdempotencyKey, IdempotencyRecord, KeptAnswer, KeyOwner};
 use quipu_kernel::{PaymentId, Timestamp};
 
 /// A key that a creation uses. The answer follows with a commit, or with several: first none, then the rail's.
@@ -20,6 +20,6 @@ impl CreationKey {
     /// The record that keeps `answer` under the key, with the payment that was made, if one was.
     pub(crate) fn record(self, payment_id: Option<PaymentId>, answer: KeptAnswer) -> IdempotencyRecord {
         let Self { key, body_hash, expires_at } = self;
-        IdempotencyRecord { audience: Audience::Merchant, key, body_hash, payment_id, answer, expires_at }
+        IdempotencyRecord { owner: KeyOwner::Merchant, key, body_hash, payment_id, answer, expires_at }
     }
 }

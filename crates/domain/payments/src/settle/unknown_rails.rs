@@ -14,7 +14,7 @@ pub(super) struct UnknownRails(Mutex<BTreeMap<String, Timestamp>>);
 
 impl UnknownRails {
     /// Whether this rail should be reported now.
-    pub(super) fn is_news(&self, name: &str, now: Timestamp) -> bool {
+    pub(super) fn should_report(&self, name: &str, now: Timestamp) -> bool {
         let mut told = locked(&self.0);
         if told.get(name).is_some_and(|at| now < at.plus(SILENT_FOR)) {
             return false;

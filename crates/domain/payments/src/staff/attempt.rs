@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use quipu_commit::{
-    Answer, Audience, Changes, Commit, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Refusal,
+    Answer, Changes, Commit, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, KeyOwner, Refusal,
 };
 use quipu_kernel::{MerchantId, PaymentId, Problems, StoreError, Tenant, Timestamp};
 
@@ -126,7 +126,7 @@ impl StaffAttempt {
     /// belongs to, so whatever is not that very call again is refused while it is kept: nothing happens twice in an upgrade.
     pub async fn repeat(&self) -> Result<Option<Answered>, AttemptError> {
         for key in [&self.key_of_call, &self.bare_key] {
-            let kept = self.reads.kept_key(self.tenant, Audience::Operator, key, self.at).await?;
+            let kept = self.reads.kept_key(self.tenant, KeyOwner::Operator, key, self.at).await?;
             let Some(kept) = kept else { continue };
             if kept.body_hash != self.request_hash {
                 return Err(AttemptError::Mismatch);
@@ -140,7 +140,7 @@ impl StaffAttempt {
     /// The record that keeps the answer in the commit of the call.
     pub fn record(&self, answer: Answer) -> IdempotencyRecord {
         IdempotencyRecord {
-            audience: Audience::Operator,
+            owner: KeyOwner::Operator,
             key: self.key_of_call.clone(),
             body_hash: self.request_hash.clone(),
             payment_id: None,

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Nonce};
+use quipu_commit::{Answer, Changes, IdempotencyRecord, KeptAnswer, KeyOwner, Nonce};
 use quipu_kernel::{Currency, StoreError};
 use serde_json::{Value, json};
 
@@ -187,7 +187,7 @@ fn a_request_that_was_dropped_leaves_its_key_free() {
 pub(super) fn intruder(body_hash: &str, answer: KeptAnswer) -> Changes {
     let mut changes = Changes::new(TENANT, START);
     changes.idempotency = Some(IdempotencyRecord {
-        audience: Audience::Merchant,
+        owner: KeyOwner::Merchant,
         key: "k".parse().expect("a key"),
         body_hash: body_hash.to_owned(),
         payment_id: None,

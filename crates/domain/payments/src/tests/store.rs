@@ -12,8 +12,8 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Aggregate, Audience, Changes, Commit, CommitError, Committed, Holder, IdempotencyKey, IdempotencyRecord,
-    Kept, Memory, Queue, Save, WorkChange, WorkInHand,
+    Aggregate, Changes, Commit, CommitError, Committed, Holder, IdempotencyKey, IdempotencyRecord, Kept,
+    KeyOwner, Memory, Queue, Save, WorkChange, WorkInHand,
 };
 use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_ledger::{Balance, Transaction};
@@ -142,13 +142,13 @@ impl FakeStore {
     fn apply(&self, changes: Changes) -> Result<Committed, CommitError> {
         self.rows().commits.push(asked(&changes));
         let (tenant, nonce) = (changes.tenant, changes.nonce.clone());
-        let key = changes.idempotency.as_ref().map(|record| (record.audience, record.key.clone()));
+        let key = changes.idempotency.as_ref().map(|record| (record.owner, record.key.clone()));
         let mut contents = self.memory.contents();
         let committed = contents.apply(changes);
         let mut rows = self.rows();
         rows.nonces.extend(nonce.map(|nonce| nonce.value).filter(|value| contents.used(tenant, value)));
-        if let Some((audience, key)) = key
-            && let Some(kept) = contents.kept(&audience.answer_key(tenant, &key), START)
+        if let Some((owner, key)) = key
+            && let Some(kept) = contents.kept(&owner.answer_key(tenant, &key), START)
         {
             rows.kept.insert(key.as_str().to_owned(), kept.clone());
         }
@@ -220,14 +220,14 @@ impl PaymentReads for FakeStore {
     async fn kept_key(
         &self,
         tenant: Tenant,
-        audience: Audience,
+        owner: KeyOwner,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptKey>, StoreError> {
         self.check()?;
-        assert_eq!(audience, Audience::Merchant);
+        assert_eq!(owner, KeyOwner::Merchant);
         let contents = self.memory.contents();
-        let kept = contents.kept(&audience.answer_key(tenant, key), now);
+        let kept = contents.kept(&owner.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),
