@@ -15,7 +15,7 @@ pub(crate) enum Start {
     /// `quipu serve`: the key must be configured.
     Production,
     /// `quipu serve --dev`: a key is made once and kept in the data folder.
-    Development,
+    Demo,
     /// Any other command: a key kept by `--dev` will do.
     Command,
 }
@@ -76,7 +76,7 @@ mod tests {
     fn production_never_starts_on_a_key_that_nobody_configured() {
         let scratch = Scratch::new();
         let folder = DataFolder::open(&scratch.0).expect("made");
-        keyring(&settings(&scratch), &folder, Start::Development).expect("made by --dev");
+        keyring(&settings(&scratch), &folder, Start::Demo).expect("made by --dev");
         assert!(keyring(&settings(&scratch), &folder, Start::Production).is_err());
     }
 
@@ -86,8 +86,8 @@ mod tests {
         let folder = DataFolder::open(&scratch.0).expect("made");
         let settings = settings(&scratch);
         assert!(keyring(&settings, &folder, Start::Command).is_err());
-        let first = keyring(&settings, &folder, Start::Development).expect("made");
-        for start in [Start::Development, Start::Command] {
+        let first = keyring(&settings, &folder, Start::Demo).expect("made");
+        for start in [Start::Demo, Start::Command] {
             let again = keyring(&settings, &folder, start).expect("kept");
             assert_eq!(again.key_id(), first.key_id());
         }
@@ -108,7 +108,7 @@ mod tests {
         let scratch = Scratch::new();
         let folder = DataFolder::open(&scratch.0).expect("made");
         let mut settings = settings(&scratch);
-        let kept = keyring(&settings, &folder, Start::Development).expect("made");
+        let kept = keyring(&settings, &folder, Start::Demo).expect("made");
         settings.master_key = Some(generate_master_key(&SystemEntropy));
         let configured = keyring(&settings, &folder, Start::Production).expect("configured");
         assert_ne!(configured.key_id(), kept.key_id());

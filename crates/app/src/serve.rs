@@ -143,7 +143,7 @@ fn prepare_demo(settings: &Settings) -> Result<Prepared> {
     database_file::make_private(settings)?;
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
-    let keyring = master_key::keyring(settings, &folder, Start::Development)?;
+    let keyring = master_key::keyring(settings, &folder, Start::Demo)?;
     database_file::number_run(settings);
     Ok(Prepared { keyring, folder, lock })
 }

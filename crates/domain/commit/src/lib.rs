@@ -23,7 +23,7 @@ pub use judge::{AnswerToWrite, Judged, PendingSave, Position, Verdict, WriteKind
 pub use memory::{Contents, Kept, Memory, Posted};
 pub use name::{Holder, Index, Name, NameChange};
 pub use news::{Listener, News, NewsDesk, NewsItem};
-pub use ports::{CLOCKS_APART, Commit, CommitError, Refusal, UsedKeys, WorkQueue};
+pub use ports::{Commit, CommitError, MAX_CLOCK_SKEW, Refusal, UsedKeys, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, StateKeys};
 pub use tally::{CounterKey, Tally};

@@ -22,7 +22,7 @@ use crate::{
     changes::{Changes, Committed},
     judge::{Judged, judge},
     name::{Holder, Name},
-    ports::{CLOCKS_APART, Commit, CommitError, UsedKeys, WorkQueue},
+    ports::{Commit, CommitError, MAX_CLOCK_SKEW, UsedKeys, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, State},
     work::{DueWork, Queue, QueueState, Work, WorkChange, WorkInHand},
@@ -260,7 +260,7 @@ impl Contents {
 
     /// As [`UsedKeys::delete_expired`].
     pub fn delete_expired(&mut self, now: Timestamp, limit: usize) -> u64 {
-        let before = now.minus(CLOCKS_APART);
+        let before = now.minus(MAX_CLOCK_SKEW);
         let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < before);
         let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
         nonces.sort_unstable();

@@ -148,12 +148,12 @@ pub trait WorkQueue: Send + Sync {
 
 /// How much the clocks of nodes may differ. What is deleted is deleted for all nodes, also for one whose clock is behind
 /// and which would still accept the signature of an expired nonce.
-pub const CLOCKS_APART: Duration = Duration::from_mins(5);
+pub const MAX_CLOCK_SKEW: Duration = Duration::from_mins(5);
 
 /// The nonces and idempotency keys that have been used, over all tenants. They are kept until they expire.
 #[async_trait]
 pub trait UsedKeys: Send + Sync {
-    /// Deletes nonces and kept answers that expired [`CLOCKS_APART`] before `now`, at most `limit` of each; answers how
+    /// Deletes nonces and kept answers that expired [`MAX_CLOCK_SKEW`] before `now`, at most `limit` of each; answers how
     /// many it deleted. Where nodes share a server, its clock counts if that of this node is ahead of it.
     async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

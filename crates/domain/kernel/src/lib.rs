@@ -47,4 +47,4 @@ pub use store_error::StoreError;
 pub use timestamp::Timestamp;
 pub use unrecognised::Unrecognised;
 pub use uuid_text::{read_uuid, uuid_v4, uuid_v7};
-pub use web_url::{is_https, is_web_url, names_a_user};
+pub use web_url::{has_userinfo, is_https, is_web_url};

@@ -11,7 +11,7 @@ pub struct Network {
 
 /// The text names no address and no network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no address and no network")]
+#[error("must be an IP address or a CIDR network")]
 pub struct NoNetwork;
 
 /// An address as a number, IPv4 within IPv6.

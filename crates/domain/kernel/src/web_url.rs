@@ -22,7 +22,7 @@ pub fn is_https(url: &str) -> bool {
 }
 
 /// Whether a URL that [`is_web_url`] admitted carries a user's name or password.
-pub fn names_a_user(url: &str) -> bool {
+pub fn has_userinfo(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
 }
 
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn a_user_is_found_wherever_it_hides() {
         for url in ["http://a@b.c", "http://a:p@b.c/", "https://:p@b.c", "http://a%40b@c.d"] {
-            assert!(names_a_user(url), "{url}");
+            assert!(has_userinfo(url), "{url}");
         }
-        assert!(!names_a_user("http://b.c/a@b") && !names_a_user("http://b.c/?x=a:b@c"));
+        assert!(!has_userinfo("http://b.c/a@b") && !has_userinfo("http://b.c/?x=a:b@c"));
     }
 }

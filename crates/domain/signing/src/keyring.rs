@@ -28,7 +28,7 @@ pub enum MasterKeyProblem {
     #[error("the master key must be 32 bytes, not {0}; `openssl rand -base64 32` makes one")]
     WrongLength(usize),
     /// A key that others may have is the one with which everything new is made.
-    #[error("it is also master_key: make a new one, since whoever has it could sign")]
+    #[error("a compromised key must not be master_key; generate a new one")]
     Current,
 }
 
@@ -103,7 +103,7 @@ impl Keyring {
 
     /// The keys whose signature on a bearer token is accepted, the signing one first.
     pub fn token_keys(&self) -> impl Iterator<Item = &TokenKey> {
-        self.signing().map(|keys| &keys.token)
+        self.verifying().map(|keys| &keys.token)
     }
 
     pub(crate) fn current(&self) -> &Derived {
@@ -115,12 +115,12 @@ impl Keyring {
     }
 
     /// The keys whose signatures are accepted.
-    pub(crate) fn signing(&self) -> impl Iterator<Item = &Derived> {
+    pub(crate) fn verifying(&self) -> impl Iterator<Item = &Derived> {
         std::iter::once(&self.current).chain(&self.retired)
     }
 
     fn all(&self) -> impl Iterator<Item = &Derived> {
-        self.signing().chain(&self.leaked)
+        self.verifying().chain(&self.leaked)
     }
 }
 

@@ -40,7 +40,7 @@ impl SignedUrl<'_> {
         let signature = hex::decode(signature).map_err(|_| UrlProblem::Mismatch)?;
         let message = self.message();
         let known =
-            keyring.signing().any(|keys| hmac::verify(&keys.urls, message.as_bytes(), &signature).is_ok());
+            keyring.verifying().any(|keys| hmac::verify(&keys.urls, message.as_bytes(), &signature).is_ok());
         if !known {
             return Err(UrlProblem::Mismatch);
         }

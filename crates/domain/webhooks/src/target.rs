@@ -1,6 +1,6 @@
 //! The URL of an endpoint.
 
-use quipu_kernel::{Environment, Fields, Problems, is_https, names_a_user};
+use quipu_kernel::{Environment, Fields, Problems, has_userinfo, is_https};
 
 /// A URL that deliveries can go to: absolute, `http` or `https`, with a host and without a user, at most 2048
 /// characters long. Whether its address may be reached is checked only when it is dialled.
@@ -26,7 +26,7 @@ impl TargetUrl {
     /// What is wrong with a web address as a target in any environment.
     pub fn problem_of(url: &str) -> Option<&'static str> {
         // Deliveries prove where they come from by their signature; a password would only be kept in the clear.
-        names_a_user(url).then_some("must not carry a user name or password")
+        has_userinfo(url).then_some("must not carry a user name or password")
     }
 
     /// What is wrong with a web address as a target in this environment alone.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use quipu_commit::CLOCKS_APART;
+use quipu_commit::MAX_CLOCK_SKEW;
 use quipu_kernel::{Entropy, Environment, Tenant, Timestamp, base62};
 use quipu_merchants::Scopes;
 use quipu_signing::Keyring;
@@ -151,7 +151,7 @@ impl Tokens {
             return Err(ApiError::refused(ErrorCode::TokenExpired, "the access token has expired"));
         }
         let lifetime = claims.exp.saturating_sub(claims.iat);
-        if lifetime > LONGEST.as_secs().cast_signed() || claims.iat > now.plus(CLOCKS_APART).seconds() {
+        if lifetime > LONGEST.as_secs().cast_signed() || claims.iat > now.plus(MAX_CLOCK_SKEW).seconds() {
             return Err(invalid());
         }
         Ok(claims)
@@ -189,10 +189,10 @@ mod tests {
             tokens.verify(&token.expect("signed").access_token, now)
         };
         issued(now, LONGEST).expect("the longest that there is");
-        issued(now.plus(CLOCKS_APART), LONGEST).expect("of a node whose clock is ahead");
+        issued(now.plus(MAX_CLOCK_SKEW), LONGEST).expect("of a node whose clock is ahead");
         let second = Duration::from_secs(1);
         assert_eq!(issued(now, LONGEST + second).expect_err("too long").code(), ErrorCode::TokenInvalid);
-        let later = now.plus(CLOCKS_APART + second);
+        let later = now.plus(MAX_CLOCK_SKEW + second);
         assert_eq!(issued(later, LONGEST).expect_err("not yet").code(), ErrorCode::TokenInvalid);
     }
 }

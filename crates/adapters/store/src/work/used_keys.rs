@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::{pg::Pg, sql_types::BigInt, sqlite::Sqlite};
-use quipu_commit::{CLOCKS_APART, UsedKeys};
+use quipu_commit::{MAX_CLOCK_SKEW, UsedKeys};
 use quipu_kernel::{StoreError, Timestamp};
 
 use crate::{
@@ -35,7 +35,7 @@ impl UsedKeys for Store {
         let limit = i64::from(limit);
         let deleted = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let before = common_time(conn, now).await?.minus(CLOCKS_APART).millis();
+                let before = common_time(conn, now).await?.minus(MAX_CLOCK_SKEW).millis();
                 let count = match conn {
                     Connection::Sqlite(conn) => {
                         diesel::RunQueryDsl::execute(DeleteNonces { before, limit: &limit }, conn)?

@@ -1,6 +1,6 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use quipu_commit::{Answer, CLOCKS_APART, Changes, IdempotencyRecord, KeptAnswer, KeyOwner, Refusal};
+use quipu_commit::{Answer, Changes, IdempotencyRecord, KeptAnswer, KeyOwner, MAX_CLOCK_SKEW, Refusal};
 use quipu_kernel::{Clock as _, MerchantId, PaymentId, SystemClock, Timestamp};
 use quipu_payments::{
     Answered, AttemptError, CustomerClaim, KeptKey, Payment, StaffAttempt, StaffCall, StaffRequest,
@@ -221,7 +221,7 @@ fn what_expired_by_a_clock_that_is_ahead_stays() {
         let (store, now) = (fixture.any().await, SystemClock.now());
         let change = Changes { nonce: Some(nonce("nonce-of-now", now)), ..Changes::new(tenant(1), now) };
         store.commit(change).await.expect("committed");
-        let ahead = now.plus(CLOCKS_APART * 3);
+        let ahead = now.plus(MAX_CLOCK_SKEW * 3);
         assert_eq!(store.delete_expired(ahead, 10).await.expect("asked"), 0);
     });
 }
@@ -243,9 +243,9 @@ async fn what_expired_is_pruned(fixture: Fixture) {
         0,
         "another node's clock may be behind"
     );
-    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 2).await.expect("deleted"), 4);
-    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 10).await.expect("deleted"), 2);
-    assert_eq!(store.delete_expired(after(3).plus(CLOCKS_APART), 10).await.expect("deleted"), 0);
+    assert_eq!(store.delete_expired(after(3).plus(MAX_CLOCK_SKEW), 2).await.expect("deleted"), 4);
+    assert_eq!(store.delete_expired(after(3).plus(MAX_CLOCK_SKEW), 10).await.expect("deleted"), 2);
+    assert_eq!(store.delete_expired(after(3).plus(MAX_CLOCK_SKEW), 10).await.expect("deleted"), 0);
     let again = Changes { nonce: Some(nonce("nonce-4", after(9))), ..Changes::new(tenant(1), START) };
     assert_eq!(refusal(store.commit(again).await), Refusal::NonceUsed);
 }

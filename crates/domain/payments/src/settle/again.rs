@@ -16,10 +16,10 @@ use crate::{
 pub(super) const RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// The first wait of a withdrawal whose rail has no room; each further wait is twice as long.
-const IN_A_MOMENT: Duration = Duration::from_millis(250);
+const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 /// The longest of these waits, and every wait for a question without room or a payment on an unknown rail. It
 /// keeps a long queue from occupying the database.
-pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
+pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
     /// Puts the next question off by the rail's schedule, at the latest until expiry.
@@ -32,7 +32,7 @@ impl SettlePayment {
     }
 
     /// Puts off a question that could not be sent, at the latest until expiry, without counting it.
-    pub(super) async fn ask_after_all(
+    pub(super) async fn put_off_unsent_question(
         &self,
         attended: &Attended<'_>,
         pause: Duration,
@@ -50,7 +50,7 @@ impl SettlePayment {
         action: DueAction,
         end: Option<Due>,
     ) -> Result<(), SettleError> {
-        let again = Due { at: self.ports.clock.now().plus(IN_A_WHILE), action };
+        let again = Due { at: self.ports.clock.now().plus(MAX_BACKOFF), action };
         let due = Due::earlier(Some(again), end).unwrap_or(again);
         self.put_off(&not_begun(claimed), due).await
     }
@@ -141,7 +141,7 @@ pub(super) fn outside_schedule_if_taken_over(claimed: &WorkInHand, payment: &Pay
 /// How long a withdrawal is put off when its rail has no room.
 pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
     let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
-    IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
+    FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(earlier)).min(MAX_BACKOFF)
 }
 
 /// What the end of its time does to a payment.

@@ -5,7 +5,7 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{IN_A_WHILE, RETRY_AFTER, expiry, outside_schedule_if_taken_over},
+    again::{MAX_BACKOFF, RETRY_AFTER, expiry, outside_schedule_if_taken_over},
 };
 use crate::{
     error::{RailEventError, SettleError},
@@ -57,8 +57,8 @@ impl SettlePayment {
             RailStatus::Pending | RailStatus::Silent | RailStatus::NotFound => {
                 self.ask_again(&attended).await
             }
-            RailStatus::Busy => self.ask_after_all(&attended, IN_A_WHILE).await,
-            RailStatus::CircuitOpen => self.ask_after_all(&attended, CIRCUIT_OPEN_FOR).await,
+            RailStatus::Busy => self.put_off_unsent_question(&attended, MAX_BACKOFF).await,
+            RailStatus::CircuitOpen => self.put_off_unsent_question(&attended, CIRCUIT_OPEN_FOR).await,
         }
     }
 

@@ -7,7 +7,7 @@ use quipu_merchants::Direction;
 
 use super::{
     Attended, SettlePayment,
-    again::{IN_A_WHILE, expiry, not_begun, until_room},
+    again::{MAX_BACKOFF, expiry, not_begun, until_room},
     stale_is_success,
 };
 use crate::{
@@ -46,7 +46,7 @@ impl SettlePayment {
         let is_begun = payment.status() == Status::Processing;
         let reserved = match rail.reserve(Direction::Withdrawal).await {
             Capacity::Reserved(reserved) => Ok(reserved),
-            Capacity::Busy if is_begun => Err(IN_A_WHILE),
+            Capacity::Busy if is_begun => Err(MAX_BACKOFF),
             Capacity::Busy => Err(until_room(claimed)),
             Capacity::CircuitOpen => Err(CIRCUIT_OPEN_FOR),
         };
