@@ -37,6 +37,7 @@ pub use onboarding::{Issued, Onboarding};
 pub use operator::{NewOperator, Operator, Role};
 pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{Unpaired, unpaired};
+pub use payment_uri::is_payment_uri;
 pub use payout_fields::{PAYOUT_FIELDS, refused_payout_fields};
 pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL};
