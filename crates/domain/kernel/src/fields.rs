@@ -9,7 +9,12 @@ use std::fmt::Display;
 use serde_json::{Map, Value};
 
 use crate::{
-    blank::unless_blank, money::Amount, problems::Problems, timestamp::Timestamp, web_url::is_web_url,
+    blank::unless_blank,
+    control_characters::{has_control_characters, has_control_characters_in_prose},
+    money::Amount,
+    problems::Problems,
+    timestamp::Timestamp,
+    web_url::is_web_url,
 };
 
 /// The first number that is too large for every integer here.
@@ -24,16 +29,6 @@ fn beyond_integers(value: &Value) -> Option<&'static str> {
     let number = value.as_f64().filter(|_| !value.is_i64())?;
     let too_large = (number >= TWO_TO_63).then_some("is too large");
     too_large.or_else(|| (number <= -TWO_TO_63).then_some("is too small"))
-}
-
-/// Whether `text` has characters that no single-line text may have (docs/API.md, "Create").
-pub fn has_control_characters(text: &str) -> bool {
-    text.chars().any(char::is_control)
-}
-
-/// Whether a text that may have several lines has a control character other than tab and line feed.
-pub fn has_control_characters_in_prose(text: &str) -> bool {
-    text.chars().any(|c| c.is_control() && c != '\t' && c != '\n')
 }
 
 /// A reader over the members of one JSON object. `null` counts as absent throughout.

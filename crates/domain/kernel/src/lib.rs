@@ -2,6 +2,7 @@
 
 mod blank;
 mod clock;
+mod control_characters;
 mod currency;
 mod day;
 mod entropy;
@@ -26,11 +27,12 @@ mod wire_names;
 
 pub use blank::unless_blank;
 pub use clock::{Clock, SystemClock};
+pub use control_characters::{has_control_characters, has_control_characters_in_prose};
 pub use currency::Currency;
 pub use day::Day;
 pub use entropy::{BASE62, Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
-pub use fields::{Fields, has_control_characters, has_control_characters_in_prose};
+pub use fields::Fields;
 pub use folded::fold;
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource, timed_id};
 pub use json::json_text;
