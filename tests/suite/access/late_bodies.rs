@@ -1,4 +1,4 @@
-//! Bodies that arrive after their sender was refused.
+//! Bodies that arrive after their sender was refused, or after what they are about has changed.
 
 use std::time::Duration;
 
@@ -12,7 +12,10 @@ use tokio::{
 
 use super::people::{key_with_id, text};
 
-on_both_databases!(who_is_revoked_while_the_body_arrives_changes_nothing);
+on_both_databases!(
+    who_is_revoked_while_the_body_arrives_changes_nothing,
+    an_endpoint_that_is_disabled_while_a_retry_arrives_is_not_retried,
+);
 
 /// A request whose body has begun.
 struct Late {
@@ -69,4 +72,17 @@ async fn who_is_revoked_while_the_body_arrives_changes_nothing(database: Databas
     }
     assert_eq!(merchant.api.get("/api/v1/payments").await.ok()["total"], 0);
     gateway.check();
+}
+
+async fn an_endpoint_that_is_disabled_while_a_retry_arrives_is_not_retried(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let (_, key) = key_with_id(&merchant, &json!({})).await;
+    let hook = merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.data();
+    let path = format!("/api/v1/webhooks/{}", text(&hook, "id"));
+    let credential = format!("X-API-Key: {key}");
+    let late = Late::begin(&gateway, &format!("{path}/retry"), &credential, "{\"event_ids\": []}").await;
+    merchant.api.put(&format!("{path}/disable"), &json!({})).await.data();
+    let answer = late.finish().await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("INVALID_STATUS_TRANSITION"), "{answer}");
 }

@@ -332,3 +332,18 @@ fn number(answer: &Answer, header: &str) -> i64 {
         answer.header(header).unwrap_or_else(|| panic!("no {header}: {} {}", answer.status, answer.text));
     text.parse().unwrap_or_else(|_| panic!("{header}: {text}"))
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_beyond_the_budget_of_pages_is_told_that_before_anything_else() {
+    let gateway = Setup::new(Database::Sqlite).set("LIMITS__PAGES_PER_MINUTE", "1").start().await;
+    let anonymous = gateway.anonymous();
+    anonymous.get("/payment-pages/x/details").await.refused(404, "PAGE_NOT_FOUND");
+    let path = "/payment-pages/x/recipient";
+    for kind in ["application/x-www-form-urlencoded", "text/plain"] {
+        // Too long, and for the second of a wrong type as well.
+        let body = Some(vec![b'x'; 70_000]);
+        let answer = anonymous.send(Method::POST, path, body, &[("Content-Type", kind)]).await;
+        answer.refused(429, "RATE_LIMITED");
+        assert!(answer.header("Retry-After").is_some(), "{answer}");
+    }
+}

@@ -90,6 +90,11 @@ async fn silence_is_an_unknown_outcome_that_is_asked_about(database: Database) {
     .await;
     assert_eq!((&record["status"], &record["status_version"]), (&json!("processing"), &json!(1)));
     assert_eq!(provider.orders().len(), 1, "one reference for ever");
+    let log = gateway.log();
+    let told = log.lines().find(|line| line.contains("the outcome of a creation is unknown"));
+    let is_explained =
+        told.is_some_and(|line| line.contains(&id) && line.contains("the rail gave no answer"));
+    assert!(is_explained, "{told:?}");
     gateway.check();
 }
 

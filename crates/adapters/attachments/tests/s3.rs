@@ -47,6 +47,20 @@ async fn put(url: &str, kind: &str, body: Vec<u8>) -> StatusCode {
 }
 
 #[tokio::test]
+async fn a_prefix_is_taken_as_it_is_written() {
+    let prefix = format!("tests/team~prod/{}", unique());
+    let settings = S3Settings { prefix: prefix.clone(), ..settings() };
+    let store = S3Files::connect(&settings, entropy()).expect("settings that fit");
+    let upload = upload(ContentType::Png);
+    let url = url(&store, &upload).await;
+    assert!(url.contains(&format!("/{prefix}/staging/")), "{url}");
+    assert_eq!(put(&url, "image/png", PNG.to_vec()).await, StatusCode::OK);
+    complete(&store, &upload).await.expect("completed");
+    let wrong = S3Settings { prefix: "tests/../other".to_owned(), ..settings };
+    assert!(S3Files::connect(&wrong, entropy()).is_err());
+}
+
+#[tokio::test]
 async fn what_is_staged_becomes_an_object_when_it_is_completed() {
     let store = store();
     let upload = upload(ContentType::Png);

@@ -109,6 +109,7 @@ mod tests {
             (None, Some("fr, en;q=0.2, si;q=0.7"), Language::Sinhala),
             (None, Some("de-DE,de"), Language::English),
             (None, Some("es;q=0, tr;q=0.1"), Language::Turkish),
+            (None, Some("es;Q=0.3, ka;q=0.9"), Language::Georgian),
             (None, Some("es;q=much, tr;q=2, pt;q=0.001"), Language::Portuguese),
             (None, Some("*"), Language::English),
             (None, Some(""), Language::English),
