@@ -77,7 +77,7 @@ impl Apart {
     /// Until the load generator leaves it, what it starts runs on the first core too.
     fn begin(database: Database) -> Self {
         let databases = match database {
-            Database::Postgres => process::running("postgres"),
+            Database::Postgres => process::of_database_server(),
             Database::Sqlite => Vec::new(),
         };
         let cores = process::cores();

@@ -62,13 +62,17 @@ pub(crate) fn confine(pid: u32, cores: &[u32]) {
     assert!(done.success() || is_gone, "process {pid} is confined to cores {list}");
 }
 
-/// The running processes of a program.
-pub(crate) fn running(program: &str) -> Vec<u32> {
+/// The processes of the database server that runs for this command, in a folder of its own.
+pub(crate) fn of_database_server() -> Vec<u32> {
+    let is_of_the_bed = |folder: &Path| {
+        folder
+            .parent()
+            .and_then(Path::file_name)
+            .is_some_and(|name| name.to_string_lossy().starts_with("quipu-bed."))
+    };
     let processes = fs::read_dir("/proc").expect("processes are listed").flatten();
     processes
-        .filter(|entry| {
-            fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name.trim_end() == program)
-        })
+        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|folder| is_of_the_bed(&folder)))
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect()
 }

@@ -30,7 +30,7 @@ async fn acknowledged_payments_survive_kills(database: Database) {
                 Arc::clone(&acknowledged),
             ));
         }
-        // Killed at a different depth of work each time, and few kills are as far apart as many.
+        // Killed at a different depth of work each time; five kills already span all depths.
         let enough = 10 + 7 * ((4 * kill + kill / 5) % DEPTHS);
         eventually("payments to be acknowledged", async || {
             (ids(&acknowledged).len() >= enough).then_some(())

@@ -1,5 +1,6 @@
-//! The shapes of refusals (docs/API.md, "Errors"), and what all answers have in common, as they leave a process. Each refusal of the
-//! edge has its row in `crates/adapters/http/tests/edge/errors.rs`; no database has a say in them.
+//! The shapes of refusals (docs/API.md, "Errors"), and what all answers have in common, as they leave a process. Each code has
+//! its row in `crates/adapters/http/tests/edge/errors.rs`, and each family of routes its shapes in `src/route_matrix/families.rs` beside
+//! it; no database has a say in them.
 
 use quipu_tests::{Database, Gateway, draft};
 use reqwest::Method;

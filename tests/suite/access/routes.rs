@@ -36,8 +36,8 @@ pub(super) struct Route {
 use Needs::{Key, Nobody, Operator, Provider, Scope, Signature, Url};
 
 /// A method, a path, and what a caller needs there. An endpoint that is added without a row in these tables
-/// fails `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope,
-/// and what names a payment, webhook or ticket against those of others.
+/// fails `the_table_names_every_route_the_gateway_has`; what names a payment, webhook or ticket is tested
+/// against those of others. Every scope meets every route in `crates/adapters/http/tests/edge/scopes.rs`.
 type Row = (&'static str, &'static str, Needs);
 
 /// What merchants call.

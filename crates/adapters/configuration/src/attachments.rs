@@ -85,8 +85,7 @@ fn link_lifetime(text: &str) -> Result<Duration, Expected> {
 }
 
 fn place(text: &str) -> Result<FilesAt, Expected> {
-    const EXPECTED: Expected =
-        "file://PATH or s3://BUCKET/PREFIX, where no part of the prefix is empty, . or ..";
+    const EXPECTED: Expected = "file://PATH or s3://BUCKET/PREFIX, whose prefix has no control characters and no empty part, . or ..";
     if let Some(path) = text.strip_prefix("file://").filter(|path| !path.is_empty()) {
         return Ok(FilesAt::Folder(path.into()));
     }

@@ -62,7 +62,7 @@ pub enum CreateError {
     OutcomeUnknown {
         /// The identifier of the payment.
         id: PaymentId,
-        /// Why the outcome is not known, for the log.
+        /// Why the outcome is not known, for the log. A repeat under the same key is not logged again.
         cause: String,
     },
     /// The provider that would give the instructions has not answered lately and is left alone for a while; the payment

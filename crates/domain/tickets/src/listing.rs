@@ -78,7 +78,7 @@ impl FromStr for SearchText {
 
     fn from_str(text: &str) -> Result<Self, Unrecognised> {
         let fits = (1..=Self::MAX).contains(&text.chars().count());
-        if fits { Ok(Self(fold(text))) } else { Err(Unrecognised { expected: "1 to 100 characters" }) }
+        if fits { Ok(Self(fold(text))) } else { Err(Unrecognised { expected: "at most 100 characters" }) }
     }
 }
 

@@ -55,18 +55,21 @@ impl Query {
 
     /// The text of a parameter that may be sent once.
     pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
-        self.checked_text(name, has_control_characters, problems)
+        let expected = "must be UTF-8 without control characters";
+        self.checked_text(name, has_control_characters, expected, problems)
     }
 
     /// Like [`Query::text`], but tabs and line feeds are allowed.
     pub(crate) fn long_text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
-        self.checked_text(name, has_control_characters_in_prose, problems)
+        let expected = "must be UTF-8 without control characters other than tab and line feed";
+        self.checked_text(name, has_control_characters_in_prose, expected, problems)
     }
 
     fn checked_text(
         &self,
         name: &str,
         is_refused: fn(&str) -> bool,
+        expected: &str,
         problems: &mut Problems,
     ) -> Option<&str> {
         let given = self.parameters.iter().filter(|(given, _)| given == name);
@@ -75,7 +78,7 @@ impl Query {
         if values.next().is_some() {
             problems.add(name, "must be given only once");
         } else if is_refused(value) || (!self.is_utf8 && replaced(value) > 0) {
-            problems.add(name, "must be UTF-8 without control characters");
+            problems.add(name, expected);
         } else {
             return Some(value);
         }

@@ -67,8 +67,8 @@ pub(crate) struct Mark {
 }
 
 /// Whether the transaction was committed. New connections are made until one gets an answer. `None` if the
-/// server on which it ran is gone and it has no witness. The first answer also tells about `left`, the
-/// session that ran it. The caller must limit the time. `None` too if a file fails again and again.
+/// server on which it ran is gone and it has no witness, or if a file fails again and again. The first answer
+/// also tells about `left`, the session that ran it. The caller must limit the time.
 pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>, left: &mut GivenUp) -> Option<bool> {
     let mut custody = Custody::none();
     let (mut pause, mut failures) = (PAUSE, 0);
@@ -88,10 +88,11 @@ pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>, left: &mut Given
             Err(fault) => {
                 tracing::warn!(%fault, "the outcome of a commit could not be asked for");
                 custody.discard(&fault);
-                failures += 1;
-                let is_of_a_file = matches!(origin, Origin::Sqlite(..)) && !fault.is_blocked();
-                if is_of_a_file && failures == MOST_FAILURES_OF_A_FILE {
-                    return None;
+                if matches!(origin, Origin::Sqlite(..)) && !fault.is_blocked() {
+                    failures += 1;
+                    if failures == MOST_FAILURES_OF_A_FILE {
+                        return None;
+                    }
                 }
             }
         }
@@ -164,13 +165,13 @@ struct Version {
 /// Commits something else to an embedded database, after a `COMMIT` that failed. What that wrote is there for
 /// nobody, but may stand whole in the log, and would count if the log were read anew after a crash. The next
 /// commit is written over it. If that fails too, for instance because the log's index cannot grow on a full disk, the log
-/// is copied and cut off.
+/// is copied and cut off first: SQLite does not flush that it was cut off, but flushes the next commit.
 fn take_its_place(conn: &mut Connection) -> Result<(), Fault> {
     let Connection::Sqlite(conn) = conn else { return Ok(()) };
     commit_nothing(conn).or_else(|fault| {
         cut_off_log(conn).map_err(|_| fault)?;
         tracing::warn!("a commit failed; the write-ahead log was copied and cut off");
-        Ok(())
+        commit_nothing(conn)
     })
 }
 
@@ -251,4 +252,44 @@ async fn is_there(conn: &mut Connection, witness: &Witness) -> Result<bool, Faul
         }
     };
     Ok(found.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{settings::StoreSettings, sqlite::file::DatabaseFile};
+
+    fn origin(path: &std::path::Path) -> Origin {
+        std::fs::write(path, "").expect("an empty database");
+        let path = path.display().to_string();
+        let file = Arc::new(DatabaseFile::open(&path).expect("opened"));
+        Origin::Sqlite(file, StoreSettings::new(format!("sqlite://{path}")).times())
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_gone_is_asked_a_few_times_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let origin = origin(&folder.path().join("quipu.db"));
+        drop(folder);
+        let mut left = GivenUp::default();
+        let learnt = timeout(Duration::from_mins(1), learn(&origin, None, &mut left)).await;
+        assert_eq!(learnt.expect("it gives up"), None);
+    }
+
+    #[tokio::test]
+    async fn where_no_other_commit_is_possible_the_log_is_cut_off() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("quipu.db");
+        let mut conn = origin(&path).connect_anew().await.expect("opened");
+        let Connection::Sqlite(file) = &mut conn else { panic!("a file has connections of SQLite") };
+        file.batch_execute("CREATE TABLE one (a INTEGER); PRAGMA query_only = ON").expect("written");
+        let length = || std::fs::metadata(path.with_extension("db-wal")).expect("there").len();
+        assert!(length() > 0);
+        assert!(take_its_place(&mut conn).is_err(), "nobody is told that nothing happened");
+        assert_eq!(length(), 0);
+    }
 }

@@ -234,8 +234,8 @@ struct Checkpoint {
     busy: i32,
 }
 
-/// Copies the write-ahead log into the database and cuts it off. It stays short from then on, which is slower,
-/// and leaves room for what it says.
+/// Copies the write-ahead log into the database and cuts it off. As long as the connection lives the log stays short,
+/// which is slower, and leaves room for what it says.
 pub(super) fn cut_off_log(conn: &mut SqliteConnection) -> Result<(), String> {
     let checkpoint = sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(conn);
     if checkpoint.map_err(|error| error.to_string())?.busy != 0 {
