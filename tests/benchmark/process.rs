@@ -43,8 +43,8 @@ pub(crate) fn cores() -> Vec<u32> {
     let number = |text: &str| text.trim().parse::<u32>().expect("the number of a core");
     list.split(',')
         .flat_map(|part| {
-            part.split_once('-')
-                .map_or(number(part)..=number(part), |(first, last)| number(first)..=number(last))
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            number(first)..=number(last)
         })
         .collect()
 }
