@@ -30,7 +30,7 @@ pub(crate) const ACCEPTED: &str = "create deposit, overload: accepted";
 const TIMES: f64 = 3.0;
 /// Enough to ask for all that the other cores can ask for. Over more of them they ask for no more, and each call only
 /// waits for longer.
-pub(crate) const CONNECTIONS: usize = 4_000;
+pub(crate) const CONNECTIONS: usize = 1_500;
 
 /// What is had at 128 connections, and beyond.
 pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
