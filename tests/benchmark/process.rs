@@ -38,10 +38,11 @@ pub(crate) fn descriptors() -> usize {
 /// The numbers of the cores that this process may use.
 pub(crate) fn cores() -> Vec<u32> {
     let status = fs::read_to_string("/proc/self/status").expect("this process runs");
-    let list =
+    let allowed =
         status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("the line is there");
     let number = |text: &str| text.trim().parse::<u32>().expect("the number of a core");
-    list.split(',')
+    allowed
+        .split(',')
         .flat_map(|part| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             number(first)..=number(last)
