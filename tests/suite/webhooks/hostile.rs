@@ -42,12 +42,7 @@ fn endless(beginning: &str, again: String, pause: Duration) -> Behaviour {
 fn failing(receiver: &Receiver) -> [(&'static str, Behaviour, Value, Value); 5] {
     let inside = format!("Location: {}\r\n", receiver.url("/inside"));
     [
-        (
-            "/body",
-            Behaviour::Endless("HTTP/1.1 500 No\r\n\r\n".to_owned(), "x".repeat(65_536), Duration::ZERO),
-            json!(500),
-            json!(TOO_MUCH),
-        ),
+        ("/body", endless("\r\n", "x".repeat(65_536), Duration::ZERO), json!(200), json!(TOO_MUCH)),
         (
             "/head",
             endless("", "X-Again: and again\r\n".repeat(1_000), Duration::ZERO),
@@ -78,9 +73,6 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
     for path in ["/drips", "/well"] {
         endpoint(&merchant.api, &receiver.url(path), &["payment.created"]).await;
     }
-    // It accepts what it gets, and the rest of what it says is not read.
-    receiver.behave("/long", endless("\r\n", "x".repeat(65_536), Duration::ZERO));
-    let talkative = endpoint(&merchant.api, &receiver.url("/long"), &["payment.created"]).await;
     let before = gateway.memory();
     gateway.forget_peak();
     for _ in 0..PAYMENTS {
@@ -108,11 +100,6 @@ async fn hostile_answers_are_failed_attempts_and_harm_nobody(database: Database)
             assert!(!attempt["next_attempt_at"].is_null(), "{event}");
         }
     }
-    let delivered = path_of(&talkative, "/events?status=delivered");
-    eventually("the long answers to count", async || {
-        (merchant.api.get(&delivered).await.ok()["total"] == PAYMENTS).then_some(())
-    })
-    .await;
     assert_eq!(receiver.count("/inside"), 0, "no redirect is followed");
     let grown = gateway.peak().saturating_sub(before);
     assert!(grown < MOST_KIB, "memory grew by {grown} KiB");

@@ -148,20 +148,14 @@ impl Sender {
             return Err(SendProblem::TooMuch);
         }
         let ends_at_close = ends_at_close(response.headers());
-        let is_accepted = response.status().is_success();
         let size_told = response.body().size_hint().lower();
-        let is_too_long = usize::try_from(size_told).map_or(true, |size| size > MOST_READ);
-        let most = if is_too_long { Response::KEPT } else { MOST_READ };
-        match read(response.into_body(), &mut received.kept, most).await {
-            // Who has accepted an event does not want it again because the page that says so is long.
-            ended if is_too_long || ended == Err(SendProblem::TooMuch) => {
-                if !is_accepted {
-                    return Err(SendProblem::TooMuch);
-                }
-            }
-            Ok(End::Unsaid) if !ends_at_close => return Err(SendProblem::Broken),
-            Ok(_) => {}
-            Err(problem) => return Err(problem),
+        if usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
+            let _beginning = read(response.into_body(), &mut received.kept, Response::KEPT).await;
+            return Err(SendProblem::TooMuch);
+        }
+        let end = read(response.into_body(), &mut received.kept, MOST_READ).await?;
+        if end == End::Unsaid && !ends_at_close {
+            return Err(SendProblem::Broken);
         }
         Ok(Response::new(status, retry_after, &received.kept))
     }
