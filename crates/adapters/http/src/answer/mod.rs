@@ -1,6 +1,7 @@
 //! What every answer is made of: the JSON of successes, the mapping of everything that can go wrong to a code and a
 //! shape, and the headers of each kind of body.
 
+mod domain_errors;
 pub(crate) mod envelope;
 mod error;
 mod error_code;

@@ -8,7 +8,11 @@ use quipu_kernel::{PaymentId, StoreError, Tenant, Timestamp};
 use quipu_merchants::MANUAL_RAIL;
 use quipu_payments::{BankExport, BankReads, ExportRoute, ExportStretch, Payment, PaymentFilter, Status};
 
-use super::{classes, narrow::Range, slice::Slice};
+use super::{
+    classes,
+    narrow::{BEHIND_ALL, Range},
+    slice::Slice,
+};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -114,8 +118,8 @@ impl BankReads for Store {
         before: Option<&BankExport>,
     ) -> Result<Option<BankExport>, StoreError> {
         let route = route.clone();
-        // Its identifier begins with the time at which it was made. Nothing is behind a tilde.
-        let before = before.map_or_else(|| "~".to_owned(), |export| export.export_id.clone());
+        // Its identifier begins with the time at which it was made.
+        let before = before.map_or_else(|| BEHIND_ALL.to_owned(), |export| export.export_id.clone());
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = bank_exports::table

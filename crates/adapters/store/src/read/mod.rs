@@ -6,7 +6,7 @@ mod classes;
 mod count;
 mod deliveries;
 mod ledger;
-mod narrow;
+pub(crate) mod narrow;
 mod payment_list;
 mod payments;
 mod receipts;

@@ -3,6 +3,9 @@
 use quipu_kernel::{PaymentId, Timestamp};
 use quipu_payments::PaymentFilter;
 
+/// A text greater than every identifier.
+pub(crate) const BEHIND_ALL: &str = "~";
+
 /// Whether a filter names a reference or a customer. There are few payments of each.
 pub(super) const fn names_few(filter: &PaymentFilter) -> bool {
     filter.merchant_reference.is_some() || filter.customer_id.is_some()
@@ -17,18 +20,15 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// A text greater than every identifier.
-    const LAST: &str = "~";
-
     /// The identifiers from one time to another, both included; without a time, to the end of the list.
     pub(super) fn of(from: Option<Timestamp>, to: Option<Timestamp>) -> Self {
         let from = from.map_or_else(String::new, PaymentId::lower_bound);
-        Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), PaymentId::upper_bound) }
+        Self { from, to: to.map_or_else(|| BEHIND_ALL.to_owned(), PaymentId::upper_bound) }
     }
 
     /// All identifiers greater than this one.
     pub(super) fn behind(id: &PaymentId) -> Self {
-        Self { from: format!("{id}{}", Self::LAST), to: Self::LAST.to_owned() }
+        Self { from: format!("{id}{BEHIND_ALL}"), to: BEHIND_ALL.to_owned() }
     }
 }
 

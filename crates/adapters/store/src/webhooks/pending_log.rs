@@ -14,13 +14,10 @@ use quipu_webhooks::EndpointId;
 use crate::{
     connection::{Connection, either},
     error::Fault,
-    read::slice::Slice,
+    read::{narrow::BEHIND_ALL, slice::Slice},
     rows::stored::bigint,
     statement::statement,
 };
-
-/// More than the identifier of any event.
-const BEHIND_ALL: &str = "~";
 
 /// The statements for one database. Without `+ 0` the planner could take the key's index, which has all deliveries.
 macro_rules! pending {
