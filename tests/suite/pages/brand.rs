@@ -1,6 +1,6 @@
 //! What pages show of a merchant.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, process::Command};
 
 use quipu_tests::{Database, Gateway, http_client, on_both_databases};
 use serde_json::json;
@@ -11,6 +11,34 @@ on_both_databases!(
     a_merchants_page_shows_its_name_colour_and_logo,
     changes_at_the_same_time_are_told_as_they_followed_each_other,
 );
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logos_that_unpack_to_very_much_do_not_fill_the_memory() {
+    const AT_ONCE: usize = 6;
+    const MOST_KIB: u64 = 256 * 1024;
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let settings = format!("/operator/v1/merchants/{}/page", merchant.id);
+    let page = json!({ "logo": unpacking_to_very_much() });
+    let before = gateway.memory();
+    gateway.forget_peak();
+    let logos = (0..AT_ONCE).map(async |_| operator.put(&settings, &page).await.data());
+    futures_util::future::join_all(logos).await;
+    let grown = gateway.peak().saturating_sub(before);
+    assert!(grown < MOST_KIB, "memory grew by {grown} KiB");
+}
+
+/// A picture of one pixel, whose colour profile has 60 MiB.
+fn unpacking_to_very_much() -> String {
+    const WRITE: &str = "import base64, struct, zlib
+def chunk(kind, data): return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+profile = chunk(b'iCCP', b'x\\0\\0' + zlib.compress(bytes(60 << 20), 9))
+head, pixel = chunk(b'IHDR', struct.pack('>IIBBBBB', 1, 1, 8, 0, 0, 0, 0)), chunk(b'IDAT', zlib.compress(b'\\0\\0'))
+print(base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + head + profile + pixel + chunk(b'IEND', b'')).decode(), end='')";
+    let written = Command::new("python3").args(["-c", WRITE]).output().expect("python3");
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    String::from_utf8(written.stdout).expect("base64")
+}
 
 async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
     let gateway = Gateway::start(database).await;

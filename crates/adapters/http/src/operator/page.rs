@@ -6,6 +6,7 @@ use quipu_merchants::MerchantPage;
 use quipu_pages::{LogoProblem, MAX_LOGO_BYTES, redraw};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::existing_merchant;
 use crate::{
@@ -28,17 +29,25 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 pub(crate) async fn put(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let (page, file) = parse(&call.json().await?)?;
-    // Pictures are decoded on a thread for blocking work.
     let drawn = match file {
-        Some(file) => {
-            let drawn = tokio::task::spawn_blocking(move || redraw(&file)).await;
-            let drawn = drawn.map_err(|error| ApiError::internal("drawing a logo", &error))?;
-            Some(drawn.map_err(|problem: LogoProblem| ApiError::validation("logo", &problem.to_string()))?)
-        }
+        Some(file) => Some(drawn(file).await?),
         None => None,
     };
     let page = MerchantPage { logo: drawn.as_deref().map(sha256_hex), ..page };
     set(&call, &staff, merchant, Some((page, drawn))).await
+}
+
+/// The logo of a file, drawn on a thread for blocking work.
+async fn drawn(file: Vec<u8>) -> Result<Vec<u8>, ApiError> {
+    /// One at a time: a small file may unpack to as much memory as its decoder may take.
+    static TURN: Semaphore = Semaphore::const_new(1);
+    let turn = TURN.acquire().await.map_err(|error| ApiError::internal("drawing a logo", &error))?;
+    let drawing = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        redraw(&file)
+    });
+    let drawn = drawing.await.map_err(|error| ApiError::internal("drawing a logo", &error))?;
+    drawn.map_err(|problem: LogoProblem| ApiError::validation("logo", &problem.to_string()))
 }
 
 /// `DELETE /operator/v1/merchants/{id}/page`
