@@ -259,7 +259,7 @@ async fn serve(process: Serving<'_>) -> Result<ExitCode> {
         Mode::Demo => Some(dev::credentials(&foundation, &folder, &base_url).await?),
     };
     let demo_page = match &demo {
-        Some(demo) => dev::page(&use_cases, demo).await,
+        Some(demo) => dev::page(&use_cases, demo, &public_url).await,
         None => None,
     };
     let Delivering { webhooks, dispatcher } =
