@@ -48,6 +48,8 @@ pub(crate) struct Knowledge {
     pub(crate) refunded: Vec<(PaymentId, i64)>,
     /// Cancellations that were acknowledged.
     pub(crate) cancelled: BTreeSet<PaymentId>,
+    /// Withdrawals whose recipient was taken.
+    pub(crate) filled: BTreeSet<PaymentId>,
     /// Payments about which a person decided, or may have.
     pub(crate) decided: BTreeSet<PaymentId>,
     /// What receivers got, byte for byte.

@@ -67,6 +67,8 @@ pub struct Summary {
 enum AgendaItem {
     Deed(Deed, String),
     Pay(u64),
+    /// A recipient fills in the page of a withdrawal.
+    Fill(u64),
     Bank(Intent),
     /// A node that has died is found to be silent.
     Silence,
@@ -183,6 +185,10 @@ impl World {
         }
         if matches!(wish.way, Way::SpeiDeposit | Way::Redirect | Way::DeskDeposit) {
             self.enter(at.plus(wish.payer.1), AgendaItem::Pay(*number));
+        }
+        if wish.way == Way::SpeiForm && wish.payer.0 != Payer::StaysAway {
+            // A page waits three times as long as a deposit does.
+            self.enter(at.plus(3 * wish.payer.1), AgendaItem::Fill(*number));
         }
     }
 
@@ -336,6 +342,10 @@ async fn act(node: &Node, item: &AgendaItem) -> Call {
     };
     match item {
         AgendaItem::Bank(Intent::Tell(rail, event)) => tell(node, rail, event).await,
+        AgendaItem::Fill(number) => match known(number) {
+            Some(payment) => node.fill(payment.terms().tenant, payment.id()).await,
+            None => Call::Done,
+        },
         AgendaItem::Deed(deed, signature) => match deed {
             Deed::Create(number, wish) => node.create(*number, wish, signature).await,
             Deed::Cancel(number) => match known(number) {

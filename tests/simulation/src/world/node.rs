@@ -9,10 +9,10 @@ use quipu_kernel::{
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
     AdjustBalance, Adjustment, CancelError, CancelPayment, CancelReason, CreateError, CreatePayment,
-    Creation, CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, KeyedRequest,
-    ManualDecision, Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter,
-    Recorded, RefundOrder, RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment,
-    SettlementPorts,
+    Creation, CreationPorts, CrossTenantReads as _, DecideError, DecidePayment, Draft, FillError,
+    FillRecipient, KeyedRequest, ManualDecision, Payment, ProcessRailEvent, RailEvent, Rails, RaiseAlert,
+    Receipt, ReceiptFilter, Recorded, RefundOrder, RefundPayment, RefusalForm, Resolution, ResolveReceipt,
+    SettlePayment, SettlementPorts,
 };
 use serde_json::{Value, json};
 
@@ -56,8 +56,12 @@ pub(crate) struct Node {
     refund: RefundPayment,
     resolve: ResolveReceipt,
     cancel: CancelPayment,
+    fill: FillRecipient,
     adjust: AdjustBalance,
 }
+
+/// The account into which withdrawals go.
+const RECIPIENT: &str = "032180000118359719";
 
 struct Form;
 
@@ -100,6 +104,7 @@ impl Node {
                 entropy: e(),
             })
             .with_reports_to(hear.clone()),
+            fill: FillRecipient::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c()),
             settle: SettlePayment::new(SettlementPorts {
                 commit: any.clone(),
                 queue: any.clone(),
@@ -208,6 +213,18 @@ impl Node {
             Ok(_) => drop(self.around.book.open().cancelled.insert(id.clone())),
             Err(CancelError::Store(StoreError::Failed(what))) => self.complain("cancel", &what),
             Err(CancelError::Store(_)) => return Call::Again,
+            Err(_) => {}
+        }
+        Call::Done
+    }
+
+    /// The recipient of a withdrawal says where the money goes.
+    pub(crate) async fn fill(&self, tenant: Tenant, id: &PaymentId) -> Call {
+        let entered = [("bank_account".to_owned(), RECIPIENT.to_owned())].into();
+        match self.fill.run(tenant, id, &entered).await {
+            Ok(()) => drop(self.around.book.open().filled.insert(id.clone())),
+            Err(FillError::Store(StoreError::Failed(what))) => self.complain("fill", &what),
+            Err(FillError::Store(_)) => return Call::Again,
             Err(_) => {}
         }
         Call::Done
@@ -338,6 +355,7 @@ fn body(number: u64, wish: &Wish) -> Value {
     let (currency, method, kind) = match wish.way {
         Way::SpeiDeposit => ("MXN", "spei", "deposit"),
         Way::SpeiWithdrawal => ("MXN", "spei", "withdrawal"),
+        Way::SpeiForm => ("MXN", "spei", "withdrawal_pp"),
         Way::Redirect => ("LKR", "redirectpay", "deposit"),
         Way::DeskDeposit => ("ARS", "bank_transfer", "deposit"),
         Way::DeskWithdrawal => ("ARS", "bank_transfer", "withdrawal"),
@@ -348,7 +366,7 @@ fn body(number: u64, wish: &Wish) -> Value {
         "customer": { "name": "Ana", "email": format!("customer-{}@example.com", wish.customer) },
     });
     if kind == "withdrawal" {
-        body["payout"] = json!({ "recipient_name": "Ana", "bank_account": "032180000118359719" });
+        body["payout"] = json!({ "recipient_name": "Ana", "bank_account": RECIPIENT });
     }
     if wish.hooked {
         body["webhook_url"] = json!(format!("https://shop.example/hook-{}", wish.customer));

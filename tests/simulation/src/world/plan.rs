@@ -14,6 +14,8 @@ pub(crate) enum Way {
     SpeiDeposit,
     /// A withdrawal over the bank.
     SpeiWithdrawal,
+    /// A withdrawal over the bank, whose recipient says on its page where the money goes.
+    SpeiForm,
     /// A deposit by redirect, over the bank.
     Redirect,
     /// A deposit into an account that people look at.
@@ -22,7 +24,7 @@ pub(crate) enum Way {
     DeskWithdrawal,
 }
 
-/// What the payer of a deposit does.
+/// What the payer of a deposit does. The recipient of a withdrawal fills in its page or stays away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payer {
     /// Pays what was asked for.
@@ -209,7 +211,8 @@ fn number_of(number: u64) -> i64 {
 fn wish(dice: &mut Dice, number: u64) -> Wish {
     let way = match dice.below(10) {
         0..=2 => Way::SpeiDeposit,
-        3..=6 => Way::SpeiWithdrawal,
+        3..=5 => Way::SpeiWithdrawal,
+        6 => Way::SpeiForm,
         7 => Way::Redirect,
         8 => Way::DeskDeposit,
         _ => Way::DeskWithdrawal,

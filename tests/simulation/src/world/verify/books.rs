@@ -6,7 +6,7 @@ use quipu_commit::{Aggregate, Contents};
 use quipu_kernel::{Amount, CustomerId, Tenant, Timestamp};
 use quipu_ledger::{Account, LedgerReads as _, Reason};
 use quipu_merchants::{AuditRecord, Direction, Method};
-use quipu_payments::{Alert, Payment, Receipt, Refund, Status};
+use quipu_payments::{Alert, Payment, PaymentType, Receipt, Refund, Status};
 use quipu_webhooks::Event;
 
 use super::{Broken, FEE_BPS, FEE_FIXED, Payments};
@@ -161,6 +161,7 @@ fn transitions(contents: &Contents, payments: &Payments, broken: &mut Broken) {
             | (false, Some("pending"), "cancelled" | "processing" | "failed")
             | (false, Some("processing"), "failed" | "completed")
             | (false, Some("completed"), "refunded") => true,
+            (false, Some("pending"), "expired") => payment.terms().kind == PaymentType::WithdrawalPp,
             (true, Some("processing"), "cancelled") => payment.terms().method == Method::RedirectPay,
             _ => false,
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quipu_commit::{Aggregate, Contents, Queue};
 use quipu_merchants::Direction;
-use quipu_payments::{ParkReason, Payment, RailEvent, Receipt, ReceivedEvent, Status};
+use quipu_payments::{ParkReason, Payment, PaymentType, RailEvent, Receipt, ReceivedEvent, Status};
 
 use super::{Broken, Payments};
 use crate::{
@@ -18,7 +18,10 @@ use crate::{
 pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Broken) {
     let contents = around.store.shared.memory.contents();
     let bank = around.bank.books();
-    let decided = around.book.open().decided.clone();
+    let (decided, filled) = {
+        let book = around.book.open();
+        (book.decided.clone(), book.filled.clone())
+    };
     for payment in payments.values() {
         let mut accounts = bank.accounts.iter().filter(|(_, account)| account.payment == *payment.id());
         let first = accounts.next();
@@ -26,6 +29,9 @@ pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Br
             broken.push(format!("{} went to the bank as {one} and as {other}", payment.id()));
         }
         at_rest(&contents, payment, decided.contains(payment.id()), broken);
+        if lacks_recipient(payment) && (first.is_some() || filled.contains(payment.id())) {
+            broken.push(format!("{} went to the bank, or was filled in, and has no recipient", payment.id()));
+        }
         if !decided.contains(payment.id()) {
             follows(payment, first.map(|(_, account)| account), broken);
             explained(&contents, payment, first.map(|(_, account)| account), broken);
@@ -48,6 +54,11 @@ fn at_rest(contents: &Contents, payment: &Payment, decided: bool, broken: &mut B
     }
 }
 
+/// Whether nobody knows where the money of a withdrawal should go.
+fn lacks_recipient(payment: &Payment) -> bool {
+    payment.terms().kind == PaymentType::WithdrawalPp && payment.state().payout.is_none()
+}
+
 /// A payment about which no person decided is where its money is.
 fn follows(payment: &Payment, account: Option<&Account>, broken: &mut Broken) {
     use Status::{Cancelled, Completed, Expired, Failed, PartialRefund, Pending, Refunded};
@@ -62,6 +73,7 @@ fn follows(payment: &Payment, account: Option<&Account>, broken: &mut Broken) {
         (Direction::Withdrawal, Some(Fate::Paid(_))) => status == Completed,
         (Direction::Withdrawal, Some(Fate::Returned)) => status == Refunded,
         (Direction::Withdrawal, Some(Fate::Failed)) => status == Failed,
+        (Direction::Withdrawal, None) if lacks_recipient(payment) => matches!(status, Cancelled | Expired),
         (Direction::Withdrawal, None | Some(Fate::Open)) => {
             status == Cancelled || status == Pending && payment.terms().rail == DESK
         }
