@@ -36,6 +36,10 @@ fn faults_of(document: &Document, answers_need_one: bool) -> Vec<String> {
                         Place::Answer => document.judge_answer(&media["schema"], example),
                     };
                     faults.extend(verdict.err().map(|reason| format!("{about}: {reason}")));
+                    let told = example["statusCode"].as_u64().filter(|_| place == Place::Answer);
+                    if let Some(told) = told.filter(|told| !about.ends_with(&format!(" -> {told}"))) {
+                        faults.push(format!("{about} shows an answer of status {told}"));
+                    }
                 }
                 None if is_read_by_programs && (answers_need_one || !is_success) => {
                     faults.push(format!("{about} has no example in {kind}"));

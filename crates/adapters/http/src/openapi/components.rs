@@ -68,6 +68,7 @@ fn headers() -> Value {
         "Deprecation": always(text("Since when another route should be used: `@` and Unix seconds (RFC 9745).")),
         "Sunset": always(text("From when on the route may be gone: a date as in HTTP (RFC 8594).")),
         "Link": always(text("Where it is written what to use instead.")),
+        "Location": always(text("The address of the page to go on with.")),
         "Idempotent-Replayed": text("`true` if the answer was given before."),
     })
 }

@@ -29,6 +29,61 @@ const OF_BUDGET: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-R
 /// A shared answer: its name, description, content and further headers.
 type SharedAnswer<'a> = (&'static str, &'static str, Value, &'a [&'static str]);
 
+/// Refusals that only their code explains: the code and message of their example, their name and their description.
+const REFUSALS: [(ErrorCode, &str, &str, &str); 8] = [
+    (ErrorCode::PaymentNotFound, "there is no such payment", "NotFound", "There is no such thing."),
+    (
+        ErrorCode::BodyTimeout,
+        "the body did not arrive in time",
+        "BodyTimeout",
+        "The body did not arrive in time.",
+    ),
+    (
+        ErrorCode::IdempotencyKeyInUse,
+        "the first request with this idempotency key is still running, or its answer cannot be given yet: wait a second \
+         and send it again",
+        "Conflict",
+        "Something else is there already; the error code says what.",
+    ),
+    (
+        ErrorCode::BodyTooLarge,
+        "the body must be at most 65536 bytes",
+        "BodyTooLarge",
+        "The body is too large.",
+    ),
+    (
+        ErrorCode::UnsupportedMediaType,
+        "send the body with Content-Type application/json and without Content-Encoding",
+        "UnsupportedMediaType",
+        "The body has another type.",
+    ),
+    (
+        ErrorCode::IdempotencyKeyMismatch,
+        "the idempotency key was used with another request body",
+        "KeyMismatch",
+        "The idempotency key was used with another body.",
+    ),
+    (ErrorCode::InternalError, "an internal error occurred", "InternalError", "An error of the gateway."),
+    (
+        ErrorCode::PaymentCreateOutcomeUnknown,
+        "it is not known whether the change was made; if the request had an Idempotency-Key, repeat it under the same key, \
+         otherwise look before you repeat it",
+        "OutcomeUnknown",
+        "It is not known whether anything was changed.",
+    ),
+];
+
+/// The code and message of the example of such a refusal where it is of a ticket.
+const fn of_ticket(code: ErrorCode, message: &'static str) -> (ErrorCode, &'static str) {
+    match code {
+        ErrorCode::PaymentNotFound => (ErrorCode::TicketNotFound, "there is no such ticket"),
+        ErrorCode::IdempotencyKeyInUse => {
+            (ErrorCode::TicketExistsForPayment, "there is a ticket for this payment already")
+        }
+        _ => (code, message),
+    }
+}
+
 /// The answers that operations share, by family and kind.
 pub(super) fn shared() -> Value {
     let page = json!({ "text/html": { "schema": { "type": "string" } } });
@@ -46,6 +101,7 @@ pub(super) fn shared() -> Value {
             _ => content(shape, example),
         };
         let is_ticket = family == "Ticket";
+        let scope = if is_ticket { "tickets.create" } else { "payments.create" };
         let business = if is_ticket { "TicketError" } else { "BusinessError" };
         let plain = |code, message| refused(&schema(business), examples::refusal(business, code, message));
         let caller = match family {
@@ -62,10 +118,10 @@ pub(super) fn shared() -> Value {
             refused(&either, examples::of("ValidationError").cloned())
         };
         let not_allowed =
-            examples::refusal(caller, ErrorCode::ScopeMissing, "the scope payments.create is required");
+            examples::refusal(caller, ErrorCode::ScopeMissing, &format!("the scope {scope} is required"));
         // Only calls of this family take an `Idempotency-Key`, whose refusals are kept like any answer.
         let kept: &[&str] = if family.is_empty() { &["Idempotent-Replayed"] } else { &[] };
-        let kinds: [SharedAnswer<'_>; 6] = [
+        let mut kinds: Vec<SharedAnswer<'_>> = vec![
             ("Invalid", "The request is wrong, or does not fit the state of things.", invalid, kept),
             (
                 "NotAuthenticated",
@@ -86,13 +142,11 @@ pub(super) fn shared() -> Value {
                 plain(ErrorCode::Overloaded, "the service is overloaded; try again in a moment"),
                 &["Retry-After"],
             ),
-            (
-                "Refused",
-                "The error code says why.",
-                refused(&schema(business), examples::of(business).cloned()),
-                kept,
-            ),
         ];
+        for (code, message, kind, text) in REFUSALS {
+            let (code, message) = if is_ticket { of_ticket(code, message) } else { (code, message) };
+            kinds.push((kind, text, plain(code, message), kept));
+        }
         for (kind, text, content, more) in kinds {
             let more = [more, &OF_BUDGET].concat();
             let answer = json!({ "description": text, "headers": headers(&more), "content": content });
@@ -116,7 +170,7 @@ pub(super) fn of(row: &RouteRow, operation: &Operation) -> Value {
         answers.insert(status.to_string(), refusal(row.family(), status, operation.refuses_in_pages));
     }
     for (status, shows) in operation.also {
-        answers.insert(status.to_string(), with_headers(described(*status), &[], *shows));
+        answers.insert(status.to_string(), with_headers(described(*status), of_status(*status), *shows));
     }
     answers.insert(operation.status.to_string(), success(row, operation));
     answers.into()
@@ -130,8 +184,16 @@ const fn described(status: u16) -> &'static str {
     }
 }
 
+/// The headers that tell what a status asks for.
+const fn of_status(status: u16) -> &'static [&'static str] {
+    match status {
+        303 => &["Location"],
+        _ => &[],
+    }
+}
+
 fn success(row: &RouteRow, operation: &Operation) -> Value {
-    let mut more: Vec<&str> = Vec::new();
+    let mut more = of_status(operation.status).to_vec();
     if row.is_limited() {
         more.extend(OF_BUDGET);
     }
@@ -238,7 +300,10 @@ fn refusal(family: Family, status: u16, in_pages: bool) -> Value {
         403 => "NotAllowed",
         429 => "RateLimited",
         503 => "Overloaded",
-        _ => "Refused",
+        _ => {
+            let found = REFUSALS.iter().find(|(code, ..)| code.status() == status);
+            found.map_or("Refused", |(_, _, kind, _)| kind)
+        }
     };
     json!({ "$ref": format!("#/components/responses/{family}{kind}") })
 }
