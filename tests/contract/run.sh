@@ -3,7 +3,7 @@
 # that public generators made, and webhook libraries. Run by tests/bed/suite.sh with QUIPU_BIN, the binary under test.
 #
 #   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (3)
-#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (30)
+#   QUIPU_CONTRACT_SECONDS   how long it may take for the operations of each document (30); half as long for its links
 #   QUIPU_CONTRACT_SEED      where its randomness begins (1); `make soak` takes another each time
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -90,28 +90,39 @@ timeout 120 node "$work/typescript/client.js"
 # What it holds against single operations is in its configuration.
 cp schemathesis.toml "$work/"
 judge() {
+    local document=$1 phases=$2 seconds=$3
     # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
     # payments, which no schema can say.
-    (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
-        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-3}" --max-time "${QUIPU_CONTRACT_SECONDS:-30}" \
+    (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$document" --workers 1 \
+        --phases "$phases" --max-examples "${QUIPU_CONTRACT_EXAMPLES:-3}" --max-time "$seconds" \
         --seed "${QUIPU_CONTRACT_SEED:-1}" --continue-on-failure --no-color --warnings off \
-        --exclude-checks positive_data_acceptance) >"$work/judged-${1%%/*}" 2>&1
+        --exclude-checks positive_data_acceptance) >"$work/judged-${document%%/*}" 2>&1
 }
+judge_both() {
+    judge api/v1/openapi.json "$@" &
+    local merchants=$! failed=no
+    judge operator/v1/openapi.json "$@" &
+    wait "$merchants" || failed=yes
+    wait "$!" || failed=yes
+    [ "$failed" = no ] || { cat "$work"/judged-* >&2; exit 1; }
+}
+# When its time is over it ends without a word.
+no_time() { bed_fail "schemathesis had no time for every $1 of ${2##*-}: give it more QUIPU_CONTRACT_SECONDS."; }
+seconds=${QUIPU_CONTRACT_SECONDS:-30}
+
 bed_say "schemathesis calls every operation of both documents"
-judge api/v1/openapi.json &
-merchants=$!
-judge operator/v1/openapi.json &
-staff=$!
-failed=no
-wait "$merchants" || failed=yes
-wait "$staff" || failed=yes
-[ "$failed" = no ] || { cat "$work"/judged-* >&2; exit 1; }
-sed -n '/= SUMMARY/,$p' "$work/judged-api" "$work/judged-operator"
+judge_both examples,coverage,fuzzing "$seconds"
 for judged in "$work/judged-api" "$work/judged-operator"; do
-    # When its time is over it ends without a word.
+    sed -n '/= SUMMARY/,$p' "$judged"
     selected=$(sed -n 's|^ *Selected: *\([0-9]*\)/.*|\1|p' "$judged")
-    [ "${selected:-0}" -gt 0 ] && [ "$selected" = "$(sed -n 's|^ *Tested: *||p' "$judged")" ] ||
-        bed_fail "schemathesis had no time for every operation of ${judged##*-}: give it more QUIPU_CONTRACT_SECONDS."
+    [ "${selected:-0}" -gt 0 ] && [ "$selected" = "$(sed -n 's|^ *Tested: *||p' "$judged")" ] || no_time operation "$judged"
+done
+
+bed_say "schemathesis follows links from one operation to the next"
+judge_both stateful "$((seconds / 2))"
+for judged in "$work/judged-api" "$work/judged-operator"; do
+    sed -n '/API Links/p; /= SUMMARY/,$p' "$judged"
+    grep -qE 'API Links: +[1-9][0-9]* covered' "$judged" || no_time link "$judged"
 done
 
 # Whatever was sent, nothing failed by our own fault.
