@@ -22,6 +22,7 @@ mod setup;
 pub mod signature;
 mod table;
 mod tls;
+mod tools;
 
 pub use answer::Answer;
 pub use client::{Client, http_client, instant_in};
@@ -39,6 +40,7 @@ pub use scratch::ScratchFolder;
 pub use setup::Setup;
 pub use table::Table;
 pub use tls::{Authority, Identity, TlsServer};
+pub use tools::python_with_tools;
 
 /// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario
 /// left out of the list is dead code, which the lints refuse.

@@ -1,8 +1,14 @@
 //! Traces reach a collector by OTLP, and say what happened without saying too much.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fs::{self, File},
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+};
 
-use quipu_tests::{Database, Setup, draft, draft::with, eventually};
+use quipu_tests::{
+    Database, ScratchFolder, Setup, draft, draft::with, eventually, free_port, python_with_tools,
+};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -93,6 +99,45 @@ async fn a_call_and_what_follows_from_it_are_spans() {
     for text in ["in-the-query", "qp_test_sk_", "ana@example.com", "Ana Pérez", token] {
         assert!(!sent.contains(text), "a span says {text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_of_others_understands_what_it_gets() {
+    const FIND: &str = "import os, rotel; print(os.path.dirname(rotel.__file__) + '/rotel-agent', end='')";
+    let found = python_with_tools().args(["-c", FIND]).output().expect("python3");
+    let agent = String::from_utf8(found.stdout).expect("UTF-8");
+    let folder = ScratchFolder::new();
+    let (printed, [http, grpc]) = (folder.path().join("printed"), [free_port(), free_port()]);
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--", &agent, "start", "--exporter", "blackhole"]);
+    command.args(["--debug-log", "traces", "--debug-log-verbosity", "detailed"]);
+    command.args(["--otlp-http-endpoint", &format!("127.0.0.1:{http}")]);
+    command.args(["--otlp-grpc-endpoint", &format!("127.0.0.1:{grpc}")]);
+    let out = File::create(&printed).expect("a file");
+    let mut collector = command.stdout(out).stderr(Stdio::inherit()).spawn().expect("setpriv");
+    let read = || fs::read_to_string(&printed).unwrap_or_default();
+    eventually("the collector to start", async || read().contains("Starting Rotel").then_some(())).await;
+
+    let url = format!("http://127.0.0.1:{http}");
+    let mut gateway = Setup::new(Database::Sqlite).set("TRACING__OTLP_URL", &url).start().await;
+    let merchant = gateway.merchant().await;
+    let id = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!(gateway.terminate().await, Some(0));
+    let texts = [
+        "service.name: Str(quipu)".to_owned(),
+        "Name           : POST /api/v1/payments\n".to_owned(),
+        "http.route: Str(/api/v1/payments)".to_owned(),
+        "Name           : settle\n".to_owned(),
+        format!("payment_id: Str({id})"),
+    ];
+    eventually("the collector to tell of all spans", async || {
+        let told = read();
+        texts.iter().all(|text| told.contains(text)).then_some(())
+    })
+    .await;
+    collector.kill().expect("it runs");
+    collector.wait().expect("it ends");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

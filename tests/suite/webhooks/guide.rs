@@ -5,7 +5,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use quipu_tests::{Database, Delivery, Gateway, Receiver, ScratchFolder, blocks_of, draft, eventually};
+use quipu_tests::{
+    Database, Delivery, Gateway, Receiver, ScratchFolder, blocks_of, draft, eventually, python_with_tools,
+};
 use serde_json::json;
 
 use super::{endpoint, guides_rust};
@@ -154,18 +156,12 @@ async fn public_libraries_verify_what_arrives() {
     theirs.verify(delivery.body.as_bytes(), &headers).expect("the Rust library believes it");
     assert!(theirs.verify(b"{}", &headers).is_err());
 
-    let tools = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/contract/tools.sh"))
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("bash can be run");
-    assert!(tools.status.success(), "the Python library can be installed");
-    let tools = String::from_utf8(tools.stdout).expect("UTF-8");
     let python = "import json, sys\nfrom standardwebhooks import Webhook, WebhookVerificationError\n\
                   given = json.load(sys.stdin)\n\
                   try:\n    Webhook(given['secret']).verify(given['body'], given['headers']); print('true')\n\
                   except WebhookVerificationError:\n    print('false')";
     let program = || {
-        let mut command = Command::new(format!("{}/bin/python3", tools.trim_end()));
+        let mut command = python_with_tools();
         command.args(["-c", python]);
         command
     };
