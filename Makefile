@@ -44,8 +44,8 @@ lint: ## Check formatting and lints
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-docs: ## Build the API documentation of every crate; a warning is an error
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+docs: ## Build the API documentation of every crate; a warning or a dead link is an error
+	tests/bed/docs.sh
 
 deny: ## Bans, licences and sources of all dependencies (installs cargo-deny, which takes minutes)
 	command -v cargo-deny >/dev/null || cargo install cargo-deny --locked

@@ -45,8 +45,7 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 judgements() {
     step tests/contract/run.sh
     (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs reference.mjs states.mjs)
-    # With examples the dependencies have the same features as in the lints, and are not looked at once more.
-    RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked --lib --bins --examples
+    step tests/bed/docs.sh
 }
 printed=$(mktemp)
 trap 'rm -f "$printed"' EXIT
