@@ -15,7 +15,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quipu_kernel::{Clock, SystemClock, Timestamp};
 use quipu_signing::WebhookSecret;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::{signals::Signals, standard_output};
@@ -41,21 +41,26 @@ fn secret(text: &str) -> Result<WebhookSecret, String> {
 }
 
 impl Listen {
-    /// Listens until a signal.
-    pub(super) fn run(self) -> Result<ExitCode> {
+    /// Listens until a signal. Prints one JSON object for each line if `as_json`.
+    pub(super) fn run(self, as_json: bool) -> Result<ExitCode> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let mut signals = Signals::listen()?;
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await;
             let listener = listener.with_context(|| format!("port {} cannot be listened on", self.port))?;
-            standard_output::write(&format!("listening on http://{}\n", listener.local_addr()?))?;
+            let address = format!("http://{}", listener.local_addr()?);
+            standard_output::write(&if as_json {
+                format!("{}\n", json!({ "listening": address }))
+            } else {
+                format!("listening on {address}\n")
+            })?;
             let secret = Arc::new(self.secret);
             loop {
                 tokio::select! {
                     () = signals.first() => return Ok(ExitCode::SUCCESS),
                     accepted = listener.accept() => {
                         let (connection, _) = accepted.context("a connection could not be accepted")?;
-                        tokio::spawn(serve(connection, Arc::clone(&secret)));
+                        tokio::spawn(serve(connection, Arc::clone(&secret), as_json));
                     }
                 }
             }
@@ -63,10 +68,10 @@ impl Listen {
     }
 }
 
-async fn serve(connection: TcpStream, secret: Arc<Option<WebhookSecret>>) {
+async fn serve(connection: TcpStream, secret: Arc<Option<WebhookSecret>>, as_json: bool) {
     let service = service_fn(|request| {
         let secret = Arc::clone(&secret);
-        async move { Ok::<_, Infallible>(answer(request, secret.as_ref().as_ref()).await) }
+        async move { Ok::<_, Infallible>(answer(request, secret.as_ref().as_ref(), as_json).await) }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -76,7 +81,11 @@ async fn serve(connection: TcpStream, secret: Arc<Option<WebhookSecret>>) {
     let _ = serving.await;
 }
 
-async fn answer<B>(request: Request<B>, secret: Option<&WebhookSecret>) -> Response<Full<Bytes>>
+async fn answer<B>(
+    request: Request<B>,
+    secret: Option<&WebhookSecret>,
+    as_json: bool,
+) -> Response<Full<Bytes>>
 where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
@@ -84,7 +93,7 @@ where
     let Ok(body) = Limited::new(body, LARGEST).collect().await else {
         return plain(StatusCode::PAYLOAD_TOO_LARGE);
     };
-    let text = delivery_text(&head.headers, &body.to_bytes(), secret, SystemClock.now());
+    let text = delivery_text(&head.headers, &body.to_bytes(), secret, SystemClock.now(), as_json);
     match standard_output::write(&text) {
         Ok(()) => plain(StatusCode::OK),
         Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR),
@@ -98,7 +107,13 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
 }
 
 /// The printed form of a delivery: its type, its identifier, whether its signature is valid, and its body.
-fn delivery_text(headers: &HeaderMap, body: &[u8], secret: Option<&WebhookSecret>, now: Timestamp) -> String {
+fn delivery_text(
+    headers: &HeaderMap,
+    body: &[u8],
+    secret: Option<&WebhookSecret>,
+    now: Timestamp,
+    as_json: bool,
+) -> String {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (id, signature) = (header("webhook-id"), header("webhook-signature"));
     let seconds: Option<i64> = header("webhook-timestamp").parse().ok();
@@ -115,6 +130,10 @@ fn delivery_text(headers: &HeaderMap, body: &[u8], secret: Option<&WebhookSecret
     };
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let name = json.as_ref().and_then(|json| json["type"].as_str()).unwrap_or("(no type)");
+    if as_json {
+        let body = json.clone().unwrap_or_else(|| String::from_utf8_lossy(body).into());
+        return format!("{}\n", json!({ "type": name, "id": id, "signature": verdict, "body": body }));
+    }
     let shown = json.as_ref().map_or_else(|| String::from_utf8_lossy(body).into_owned(), Value::to_string);
     // Nothing that a sender writes moves the terminal's cursor.
     let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
@@ -136,7 +155,23 @@ mod tests {
         headers.insert("webhook-id", "evt_1".parse().expect("a value"));
         headers.insert("webhook-timestamp", at.seconds().into());
         headers.insert("webhook-signature", signature.parse().expect("a value"));
-        delivery_text(&headers, BODY, secret, NOON)
+        delivery_text(&headers, BODY, secret, NOON, false)
+    }
+
+    #[test]
+    fn as_json_each_delivery_is_a_line() {
+        let told = |body: &[u8]| {
+            let line = delivery_text(&HeaderMap::new(), body, None, NOON, true);
+            assert_eq!(line.find('\n'), Some(line.len() - 1));
+            serde_json::from_str::<Value>(&line).expect("JSON")
+        };
+        let delivery = told(BODY);
+        assert_eq!(
+            (&delivery["type"], &delivery["body"]["id"]),
+            (&json!("payment.created"), &json!("evt_1"))
+        );
+        assert_eq!(delivery["signature"], "signature not checked: give --secret");
+        assert_eq!(told(b"\x1b[2J\n")["body"], "\u{1b}[2J\n");
     }
 
     #[test]
@@ -163,7 +198,7 @@ mod tests {
     #[test]
     fn a_request_that_is_no_delivery_is_shown_without_its_control_characters() {
         let secret = WebhookSecret::generate(&SystemEntropy);
-        let text = delivery_text(&HeaderMap::new(), b"\x1b[2Jhello", Some(&secret), NOON);
+        let text = delivery_text(&HeaderMap::new(), b"\x1b[2Jhello", Some(&secret), NOON, false);
         assert_eq!(text, "(no type)    signature MISSING\n[2Jhello\n");
     }
 }

@@ -54,7 +54,7 @@ struct Places {
     /// The data folder; overrides `data_dir` of the configuration
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Print JSON on a terminal too; piped output is always JSON
+    /// Print JSON on a terminal too; piped output is JSON anyway, but that of `listen`
     #[arg(long, global = true)]
     json: bool,
 }
@@ -146,7 +146,7 @@ impl Cli {
             Command::Chain(command) => command.run(&settings),
             Command::Backup(backup) => backup.run(&settings),
             Command::Restore(restore) => restore.run(&settings),
-            Command::Listen(listen) => listen.run(),
+            Command::Listen(listen) => listen.run(self.places.json),
             Command::Routes => routes::print(),
             Command::Openapi { operator: true } => routes::openapi(Readers::Operators),
             Command::Openapi { operator: false } => routes::openapi(Readers::Merchants),
