@@ -107,8 +107,8 @@ impl Settings {
             metrics_listen: from
                 .take("metrics_listen", values::address)
                 .unwrap_or(([127, 0, 0, 1], 9090).into()),
-            public_url: from.take("public_url", values::web_url),
-            upload_url: from.take("upload_url", values::web_url),
+            public_url: from.take("public_url", values::url_without_user),
+            upload_url: from.take("upload_url", values::url_without_user),
             attachments: Attachments::read(from, &data_dir),
             tickets_auto_close_after: from
                 .take("tickets.auto_close_after", values::duration)

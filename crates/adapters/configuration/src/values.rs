@@ -3,7 +3,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use quipu_kernel::{Network, Secret};
+use quipu_kernel::{Network, Secret, has_userinfo, is_web_url};
 use quipu_signing::Keyring;
 use url::Url;
 
@@ -21,25 +21,26 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Expected> {
 }
 
 pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let host_and_path = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
-    let plain = host_and_path.filter(|rest| !rest.contains(['?', '#', ' ', ',']));
-    match plain.and_then(|_| Url::parse(text).ok()) {
-        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
-        None => Err("an http or https URL without a query, such as https://pay.example"),
+    if is_web_url(text) && !text.contains(['?', '#', ',']) {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err("an http or https URL without a query, such as https://pay.example")
     }
+}
+
+/// An address that others are shown, or that names no secret.
+pub(crate) fn url_without_user(text: &str) -> Result<String, Expected> {
+    let url = web_url(text)?;
+    if has_userinfo(&url) {
+        return Err("an http or https URL without a query and without a user, such as https://pay.example");
+    }
+    Ok(url)
 }
 
 /// The address of a provider, with every spelling of a host or a path in its usual form.
 pub(crate) fn provider_url(text: &str) -> Result<String, Expected> {
-    let url = Url::parse(&web_url(text)?).ok();
-    let plain = url.filter(|url| url.username().is_empty() && url.password().is_none());
-    match plain {
-        Some(url) => Ok(url.as_str().trim_end_matches('/').to_owned()),
-        None => Err(
-            "an http or https URL without a query and without a user, such as https://api.provider.example",
-        ),
-    }
+    let url = url_without_user(text)?;
+    Ok(Url::parse(&url).map_or(url, |usual| usual.as_str().trim_end_matches('/').to_owned()))
 }
 
 pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
@@ -205,8 +206,12 @@ mod tests {
             "http://[bad",
             "http://x:99999",
             "https://a,https://b",
+            "https://pay{x}.example",
+            "https://pay\\x.example",
         ] {
             assert!(web_url(text).is_err(), "{text:?}");
         }
+        let with_user = "https://user:pw@pay.example";
+        assert!(web_url(with_user).is_ok() && url_without_user(with_user).is_err());
     }
 }
