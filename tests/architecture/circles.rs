@@ -13,7 +13,7 @@ use std::{
 use super::{files, root};
 
 /// Folders and files that hold nothing but tests.
-const TESTS: &[&str] = &["tests", "room"];
+const TESTS: &[&str] = &["tests", "route_matrix"];
 
 /// The path of a file's module in its crate; empty for the crate's root file.
 type Place = Vec<String>;

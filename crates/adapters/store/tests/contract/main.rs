@@ -1,4 +1,5 @@
-//! The contract of every port, run whole on both databases; and on the store in memory as far as it has the ports.
+//! The contract of the ports, run whole on both databases; and on the store in memory as far as it has the ports. What is
+//! read of tickets and pages is held by the black-box tests, here only that it ends in time and on its own connections.
 
 mod backup;
 mod bank;

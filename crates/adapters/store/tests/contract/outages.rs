@@ -31,9 +31,9 @@ use crate::{
 };
 
 /// Runs unless told otherwise.
-const RUNS: u64 = 50;
+const RUNS: u64 = 200;
 /// Runs at the same time. They wait more than they work.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 16;
 /// How long it may take until it is known what happened.
 const RESOLVED: Duration = Duration::from_mins(1);
 /// The pause between two tries.
