@@ -20,12 +20,11 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Expected> {
     text.parse().map_err(|_| "an IP address and a port, such as 127.0.0.1:8080")
 }
 
+/// A web address, with its scheme in small letters.
 pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
-    if is_web_url(text) && !text.contains(['?', '#', ',']) {
-        Ok(text.trim_end_matches('/').to_owned())
-    } else {
-        Err("an http or https URL without a query, such as https://pay.example")
-    }
+    let plain = text.split_once("://").filter(|_| is_web_url(text) && !text.contains(['?', '#', ',']));
+    let (scheme, rest) = plain.ok_or("an http or https URL without a query, such as https://pay.example")?;
+    Ok(format!("{}://{}", scheme.to_ascii_lowercase(), rest.trim_end_matches('/')))
 }
 
 /// An address that others are shown, or that names no secret.
@@ -195,6 +194,7 @@ mod tests {
     fn a_public_url_has_a_host_and_no_trailing_slash() {
         assert_eq!(web_url("https://pay.example/").as_deref(), Ok("https://pay.example"));
         assert_eq!(web_url("http://127.0.0.1:8080").as_deref(), Ok("http://127.0.0.1:8080"));
+        assert_eq!(web_url("HTTPS://pay.example").as_deref(), Ok("https://pay.example"));
         for text in [
             "",
             "pay.example",
