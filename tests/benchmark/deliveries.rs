@@ -31,6 +31,7 @@ const BACKLOG: &str = "deliver what is left at the end";
 /// Where deliveries kept up with creations there is no rate.
 const NO_BACKLOG: &str = "deliver what is left at the end: nothing is left";
 pub(crate) const DRAIN: &str = "deliver a backlog";
+const ANSWER: &str = "create deposit, 20 payments a second";
 const ARRIVAL: &str = "from sending a creation to arrival, 20 payments a second";
 
 /// The log of an endpoint that has as many deliveries as the merchant has payments in the other measurements.
@@ -54,7 +55,8 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
     let rest = receiver.catch_up(BACKLOG, total(&told).await).await;
     rows.push(if rest.per_second > 0.0 { rest } else { Row { operation: NO_BACKLOG, ..rest } });
-    rows.push(arrivals(ARRIVAL, &receiver, &told).await);
+    let (answered, arrived) = arrivals(ARRIVAL, &receiver, &told).await;
+    rows.extend([answered, arrived]);
     let mut peak = peak_of(&gateway);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
     peak = peak.max(peak_of(&gateway));
@@ -97,28 +99,36 @@ async fn drain(ear: &Ear, gateway: &mut Gateway, merchant: &Merchant, count: usi
     ear.catch_up(DRAIN, total(&merchant.moved_to(gateway)).await).await
 }
 
-/// From the sending of a creation until its event arrives, at 20 payments a second.
-pub(crate) async fn arrivals(operation: &'static str, ear: &Ear, merchant: &Merchant) -> Row {
+/// From the sending of a creation until it is answered, and until its event arrives, at 20 payments a second. Both follow
+/// the same commit.
+pub(crate) async fn arrivals(operation: &'static str, ear: &Ear, merchant: &Merchant) -> (Row, Row) {
     ear.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut sent = HashMap::new();
+    let mut answers = load::microseconds();
     let mut beat = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..TIMED {
         beat.tick().await;
         let draft = draft::deposit_mxn(100);
-        sent.insert(draft["merchant_reference"].as_str().expect("a reference").to_owned(), Instant::now());
+        let at = Instant::now();
+        sent.insert(draft["merchant_reference"].as_str().expect("a reference").to_owned(), at);
         merchant.create(&draft).await;
+        record(&mut answers, at.elapsed());
     }
-    let mut latency: Histogram<u64> = load::microseconds();
+    let mut latency = load::microseconds();
     for (reference, at) in sent {
-        let came = ear.arrival_of(&reference).await;
-        latency.saturating_record(u64::try_from((came - at).as_micros()).unwrap_or(u64::MAX).max(1));
+        record(&mut latency, ear.arrival_of(&reference).await - at);
     }
     eprintln!(
         "{operation}: p50 {} µs, p99 {} µs",
         latency.value_at_quantile(0.5),
         latency.value_at_quantile(0.99)
     );
-    Row { operation, callers: 1, per_second: 20.0, latency, cost: None }
+    let row = |operation, latency| Row { operation, callers: 1, per_second: 20.0, latency, cost: None };
+    (row(ANSWER, answers), row(operation, latency))
+}
+
+fn record(latency: &mut Histogram<u64>, took: Duration) {
+    latency.saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1));
 }
 
 /// A receiver on a thread of its own that counts, and keeps when each reference came.
@@ -165,7 +175,7 @@ impl Ear {
         eprintln!("{operation}: {left} in {:.1?}, {per_second:.0}/s", begun.elapsed());
         let mut latency = load::microseconds();
         if left > 0 {
-            latency.saturating_record(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
+            record(&mut latency, begun.elapsed());
         }
         Row { operation, callers: 0, per_second, latency, cost: None }
     }

@@ -37,13 +37,13 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let merchant = gateway.merchant().await;
     register(&merchant, ear.port).await;
-    let mut rows = vec![arrivals(ALONE, &ear, &merchant).await];
+    let mut rows = vec![arrivals(ALONE, &ear, &merchant).await.1];
     for fault in [Fault::Hangs, Fault::Errs, Fault::Drips] {
         register(&merchant, receiver(fault)).await;
     }
     owe(&gateway, &merchant, plan.payments / SHARE).await;
     let _caught_up = ear.catch_up("healthy endpoint catches up", total(&merchant).await).await;
-    rows.push(arrivals(BESIDE, &ear, &merchant).await);
+    rows.push(arrivals(BESIDE, &ear, &merchant).await.1);
     (rows, peak_of(&gateway))
 }
 
