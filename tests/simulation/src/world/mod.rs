@@ -238,12 +238,12 @@ impl World {
     }
 
     fn begin_due(&mut self, now: Timestamp) {
-        for (at, intent) in self.around.bank.intents() {
-            self.enter(at, AgendaItem::Bank(intent));
-        }
-        while let Some(entry) = self.agenda.first_entry()
-            && entry.key().0 <= now
-        {
+        loop {
+            // What happens may make the bank intend more, even where nothing else is left to happen.
+            for (at, intent) in self.around.bank.intents() {
+                self.enter(at, AgendaItem::Bank(intent));
+            }
+            let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) else { break };
             let (item, tries) = entry.remove();
             self.happen(item, tries);
         }
