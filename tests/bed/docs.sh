@@ -2,6 +2,8 @@
 # The API documentation of every crate. A warning is an error, and so is a link of ours to a page that is not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/bed/install.sh
+need python3 python3
 documented=${CARGO_TARGET_DIR:-$PWD/target}/doc
 
 # rustdoc links to another crate only if that one has a folder already, and documents the crates in any order.

@@ -27,7 +27,7 @@ pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
     Ok(format!("{}://{}", scheme.to_ascii_lowercase(), rest.trim_end_matches('/')))
 }
 
-/// An address that others are shown, or that names no secret.
+/// A web address without a user's name or password, because it is shown to others or logged.
 pub(crate) fn url_without_user(text: &str) -> Result<String, Expected> {
     let url = web_url(text)?;
     if has_userinfo(&url) {
