@@ -1,5 +1,4 @@
-//! The contract of the ports, run whole on both databases; and on the store in memory as far as it has the ports. What is
-//! read of tickets and pages is held by the black-box tests, here only that it ends in time and on its own connections.
+//! The contract of the ports, run whole on both databases; and on the store in memory as far as it has the ports.
 
 mod backup;
 mod bank;
@@ -7,11 +6,13 @@ mod chain;
 mod claims;
 mod clocks;
 mod commits;
+mod conversation;
 mod customers;
 mod days;
 mod dead_nodes;
 mod deadlines;
 mod deliveries;
+mod desk;
 mod directory;
 mod disabled;
 mod disowned;
@@ -23,6 +24,7 @@ mod fixture;
 mod groups;
 mod hints;
 mod histories;
+mod hosted_pages;
 mod idempotency;
 mod ledger;
 mod list_connections;
@@ -44,4 +46,5 @@ mod search;
 mod small_writes;
 mod staff;
 mod standby;
+mod tickets;
 mod unlocked;
