@@ -28,7 +28,7 @@ export const newPage = async (browser, options) => {
 
 /** What axe-core finds wrong with a page, by these rules or all. Evaluated, since the page's policy lets no further script load. */
 export const axeOf = async (page, rules) => {
-  await page.evaluate(axe);
+  if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe);
   const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(runOnly ? { runOnly } : {}), rules);
   return violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.target.join(' ')).join(', ')})`);
 };

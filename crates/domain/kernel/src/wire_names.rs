@@ -1,7 +1,7 @@
 //! Enums with names for the interface and the store, each name written once.
 
 /// Declares an enum whose variants have names in the interface and in the store. It gets the list of all
-/// variants in order (`ALL`), the name of each (`as_str`), reading a name (`FromStr`), and both in JSON. A
+/// variants in order (`ALL`), their names (`NAMES`, `as_str`), reading a name (`FromStr`), and both in JSON. A
 /// variant may have aliases, which are read and never written.
 ///
 /// ```
@@ -16,6 +16,7 @@
 ///     }
 /// }
 /// assert_eq!(Taste::ALL.map(Taste::as_str), ["sweet", "sour"]);
+/// assert_eq!(Taste::NAMES, ["sweet", "sour"]);
 /// assert_eq!("sugary".parse(), Ok(Taste::Sweet));
 /// assert_eq!("salty".parse::<Taste>().unwrap_err().to_string(), "must be one of sweet, sour");
 /// ```
@@ -35,6 +36,9 @@ macro_rules! wire_names {
         impl $name {
             /// All variants, in the order in which they are declared.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
+
+            /// The names of all variants, in the same order.
+            pub const NAMES: [&'static str; Self::ALL.len()] = [$($text),+];
 
             /// The name in the interface and in the store.
             pub const fn as_str(self) -> &'static str {

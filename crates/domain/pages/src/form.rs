@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use quipu_kernel::Currency;
 use quipu_merchants::Method;
+use quipu_payments::{ABN_LENGTH_RULE, PayIdType, check_digit_rules};
 
 use crate::{facts::account_label, words::Words};
 
@@ -55,12 +56,13 @@ impl Field {
     fn new(member: &str, method: Method, currency: Currency, filled: &Filled, words: Words) -> Self {
         let (label, hint) = label_and_hint(member, method, currency);
         let problem = filled.problems.iter().find_map(|problem| {
-            let rule = problem.strip_prefix("payout.").unwrap_or(problem).strip_prefix(member)?;
-            rule.starts_with(' ').then(|| words.say(problem_key(member, rule, method)))
+            let (path, rule) = problem.split_once(' ')?;
+            let is_here = path.strip_prefix("payout.").unwrap_or(path) == member;
+            is_here.then(|| words.say(problem_key(member, rule, method)))
         });
         let ids = [hint.map(|_| "hint"), problem.as_ref().map(|_| "problem")];
         let ids: Vec<_> = ids.into_iter().flatten().map(|part| format!("{member}-{part}")).collect();
-        let kinds = [("email", "payid-email"), ("phone", "payid-phone"), ("abn", "payid-abn")];
+        let kinds = PayIdType::ALL.map(|kind| (kind.as_str(), kind_key(kind)));
         let options = if member == "payid_type" { &kinds[..] } else { &[] };
         let is_number = member == "bsb" || (member == "bank_account" && method == Method::Spei);
         Self {
@@ -99,19 +101,29 @@ fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static
     }
 }
 
+/// The key of the label of a kind of PayID.
+const fn kind_key(kind: PayIdType) -> &'static str {
+    match kind {
+        PayIdType::Email => "payid-email",
+        PayIdType::Phone => "payid-phone",
+        PayIdType::Abn => "payid-abn",
+    }
+}
+
 /// The key of the message that says the domain's rule in the words of the page.
 fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
     match member {
-        _ if rule == " is required" => "problem-required",
-        // Of the right length, but with a slip in it.
-        "bank_account" if rule.contains("check digit") => "problem-slip",
+        _ if rule == "is required" => "problem-required",
+        "bank_account" if [check_digit_rules::CLABE, check_digit_rules::CBU].contains(&rule) => {
+            "problem-slip"
+        }
         "bank_account" if method == Method::Spei => "problem-clabe",
         "bank_account" => "problem-account",
         "bsb" => "problem-bsb",
         // Told only that it does not fit its kind, a recipient may choose another kind, which takes a mistyped
         // ABN as a telephone number.
-        "payid" if rule.contains("check digit") => "problem-abn-slip",
-        "payid" if rule.contains("11 digits") => "problem-abn",
+        "payid" if rule == check_digit_rules::ABN => "problem-abn-slip",
+        "payid" if rule == ABN_LENGTH_RULE => "problem-abn",
         "payid" => "problem-payid",
         _ => "problem-other",
     }
@@ -126,7 +138,7 @@ mod tests {
     fn a_slip_in_an_account_is_not_called_a_wrong_length() {
         let filled = Filled {
             values: BTreeMap::new(),
-            problems: vec!["payout.bank_account must be a CLABE with a right check digit".to_owned()],
+            problems: vec![format!("payout.bank_account {}", check_digit_rules::CLABE)],
         };
         let members = ["bank_account".to_owned()];
         let form = Form::new(&members, Method::Spei, Currency::MXN, &filled, Words::of(Language::English));
@@ -137,28 +149,24 @@ mod tests {
     #[test]
     fn a_rule_is_told_as_what_to_correct() {
         let table = [
-            ("payid", " must be 11 digits", "An ABN has 11 digits, without spaces."),
+            ("payid", ABN_LENGTH_RULE, "An ABN has 11 digits, without spaces."),
+            ("payid", check_digit_rules::ABN, "The ABN has a typing error. Please check every digit."),
+            ("payid", "must be an e-mail address", "This does not fit the kind of PayID you chose."),
             (
                 "payid",
-                " must be an ABN with right check digits",
-                "The ABN has a typing error. Please check every digit.",
-            ),
-            ("payid", " must be an e-mail address", "This does not fit the kind of PayID you chose."),
-            (
-                "payid",
-                " must be a telephone number of 8 to 15 digits",
+                "must be a telephone number of 8 to 15 digits",
                 "This does not fit the kind of PayID you chose.",
             ),
-            ("payid", " is required", "Please fill this in."),
-            ("bsb", " must be 6 digits", "A BSB has 6 digits. Digits only, without spaces or hyphens."),
+            ("payid", "is required", "Please fill this in."),
+            ("bsb", "must be 6 digits", "A BSB has 6 digits. Digits only, without spaces or hyphens."),
             (
                 "bank_account",
-                " must be 10 to 18 digits (a CLABE has 18)",
+                "must be 10 to 18 digits (a CLABE has 18)",
                 "A CLABE has 18 digits. Digits only, without spaces or hyphens.",
             ),
         ];
         for (member, rule, said) in table {
-            let problem = format!("payout.{member}{rule}");
+            let problem = format!("payout.{member} {rule}");
             let filled = Filled { values: BTreeMap::new(), problems: vec![problem.clone()] };
             let (members, words) = ([member.to_owned()], Words::of(Language::English));
             let form = Form::new(&members, Method::Spei, Currency::MXN, &filled, words);

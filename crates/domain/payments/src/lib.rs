@@ -37,7 +37,7 @@ pub use details::destination::{
 };
 pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
-pub use details::payout::{PayIdType, Payout};
+pub use details::payout::{ABN_LENGTH_RULE, PayIdType, Payout, check_digit_rules};
 pub use error::{CancelError, CreateError, DecideError, NotAllowed, RailEventError, SettleError};
 pub use history::receipt::{NotResolved, ParkReason, Receipt, ReceiptStatus, Resolution, Resolved};
 pub use history::received::{RailEventOutcome, ReceivedEvent, filed_under, named_by};

@@ -6,7 +6,7 @@ pub(crate) mod send;
 
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use quipu_signing::{SignedUrl, UrlProblem};
-use quipu_tickets::{AttachmentId, StoredAttachment, TicketId, Upload};
+use quipu_tickets::{AttachmentId, ContentType, StoredAttachment, TicketId, Upload};
 use serde::Serialize;
 
 use crate::{
@@ -16,8 +16,7 @@ use crate::{
 };
 
 /// The types that a file may have.
-pub(crate) const FILE_TYPES: &[&str] =
-    &["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "video/mp4", "video/webm"];
+pub(crate) const FILE_TYPES: &[&str] = &ContentType::NAMES;
 
 /// Where one file is, in the segments of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

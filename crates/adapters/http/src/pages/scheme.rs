@@ -30,10 +30,8 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     };
     let mut problems = Problems::new();
     let form = call.form().await?;
-    let decision = form.text("decision", &mut problems).and_then(|text| text.parse().ok());
-    let Some(decision) = decision else {
-        return Err(ApiError::validation("decision", "must be one of approve, decline, leave"));
-    };
+    let decision = form.text("decision", &mut problems).unwrap_or_default().parse::<SchemeDecision>();
+    let decision = decision.map_err(|wrong| Problems::of("decision", wrong)).map_err(ApiError::Validation)?;
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
     if let Some(token) = call.state.services.pages.links.token_of(&visit.payment) {

@@ -57,6 +57,20 @@ pub struct Payout {
     pub partner_destination: Option<Destination>,
 }
 
+/// The rules whose breach is a slip in a number of the right length. A page that words problems itself recognises them by
+/// these constants.
+pub mod check_digit_rules {
+    /// Of `bank_account`, for SPEI.
+    pub const CLABE: &str = "must be a CLABE with a right check digit";
+    /// Of `bank_account`, in ARS.
+    pub const CBU: &str = "must be a CBU or CVU with right check digits, or an alias";
+    /// Of `payid`, for an ABN.
+    pub const ABN: &str = "must be an ABN with right check digits";
+}
+
+/// The rule of a `payid` that is to be an ABN and has not its length.
+pub const ABN_LENGTH_RULE: &str = "must be 11 digits";
+
 /// The most characters that any member may have.
 const MAX_LENGTH: usize = 140;
 
@@ -212,12 +226,10 @@ impl Payout {
     fn judge_check_digits(&self, route: &Route, problems: &mut Problems) {
         if let Some(account) = &self.bank_account {
             let (fits, rule) = match (route.method, route.currency) {
-                (Method::Spei, _) => {
-                    (account_number::is_clabe(account), "must be a CLABE with a right check digit")
-                }
+                (Method::Spei, _) => (account_number::is_clabe(account), check_digit_rules::CLABE),
                 (_, Currency::ARS) => (
                     account_number::is_cbu(account) || account_number::is_cbu_alias(account),
-                    "must be a CBU or CVU with right check digits, or an alias",
+                    check_digit_rules::CBU,
                 ),
                 _ => (true, ""),
             };
@@ -228,7 +240,7 @@ impl Payout {
         if let (Some(payid), Some(PayIdType::Abn)) = (&self.payid, self.payid_type)
             && !account_number::is_abn(payid)
         {
-            problems.add("payout.payid", "must be an ABN with right check digits");
+            problems.add("payout.payid", check_digit_rules::ABN);
         }
         if let Some(destination) = &self.partner_destination
             && let Some(bank) = destination.bank()
@@ -281,7 +293,7 @@ impl PayIdType {
             }
             Self::Abn => {
                 let fits = payid.len() == 11 && payid.bytes().all(|byte| byte.is_ascii_digit());
-                (fits, "must be 11 digits")
+                (fits, ABN_LENGTH_RULE)
             }
         }
     }
