@@ -38,8 +38,8 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 # this binary and never build anything themselves.
 step cargo build --workspace --all-targets --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
-# A scenario often waits for a settlement or a commit. With six at a time both cores are busy; more are no faster.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
+# A scenario often waits for a settlement or a commit. With eight at a time both cores are busy.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
 
 # Other programs' judgements, one after the other. They run beside the tests, and their output is printed after the tests'.
 judgements() {

@@ -47,7 +47,7 @@ async fn tickets(store: &Arc<Store>) -> Vec<Ticket> {
     }
     let desk = TestDesk::at(store);
     let mut all = Vec::new();
-    for number in 0..120_usize {
+    for number in 0..72_usize {
         let time = i64::try_from(number / 3 * 10).expect("small");
         let tenant = tenants()[number % 4];
         let mut body = json!({
