@@ -28,7 +28,7 @@ pub(crate) const ASKED: &str = "create deposit, overload: asked";
 pub(crate) const ACCEPTED: &str = "create deposit, overload: accepted";
 
 const TIMES: f64 = 3.0;
-/// Enough to ask for half as many again as can be had, or more. Over 1,500 each call waits so long for its answer that
+/// Enough to ask for clearly more than can be had. Over 1,500 each call waits so long for its answer that
 /// hardly more are asked for than can be had, and over 8,000 no more are asked for than over these.
 pub(crate) const CONNECTIONS: usize = 4_000;
 

@@ -3,7 +3,7 @@
 # that public generators made, and webhook libraries. Run by tests/bed/suite.sh with QUIPU_BIN, the binary under test.
 #
 #   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (3)
-#   QUIPU_CONTRACT_SECONDS   how long it may take for the operations of each document (30); a third as long for its links
+#   QUIPU_CONTRACT_SECONDS   how long it may take for the operations of each document (30); half as long for its links
 #   QUIPU_CONTRACT_SEED      where its randomness begins (1); `make soak` takes another each time
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -119,7 +119,7 @@ for judged in "$work/judged-api" "$work/judged-operator"; do
 done
 
 bed_say "schemathesis follows links from one operation to the next"
-judge_both stateful "$((seconds / 3))"
+judge_both stateful "$((seconds / 2))"
 for judged in "$work/judged-api" "$work/judged-operator"; do
     sed -n '/API Links/p; /= SUMMARY/,$p' "$judged"
     grep -qE 'API Links: +[1-9][0-9]* covered' "$judged" || no_time link "$judged"

@@ -31,7 +31,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     let mut problems = Problems::new();
     let form = call.form().await?;
     let decision = form.text("decision", &mut problems).unwrap_or_default().parse::<SchemeDecision>();
-    let decision = decision.map_err(|wrong| Problems::of("decision", wrong)).map_err(ApiError::Validation)?;
+    let decision = decision.map_err(|wrong| ApiError::Validation(Problems::of("decision", wrong)))?;
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
     if let Some(token) = call.state.services.pages.links.token_of(&visit.payment) {
