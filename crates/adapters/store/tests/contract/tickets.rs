@@ -67,9 +67,6 @@ async fn tickets(store: &Arc<Store>) -> Vec<Ticket> {
         desk.wait_until(time);
         let opened = desk.open(tenant, &body).await;
         desk.wait_until(5_000 + time * 7 % 110);
-        if number % 10 == 3 {
-            desk.say(opened.id(), "We look into it", false).await;
-        }
         let through: &[Status] = match number / 4 % 7 {
             0 => &[],
             1 => &[InProgress],
@@ -80,6 +77,11 @@ async fn tickets(store: &Arc<Store>) -> Vec<Ticket> {
             _ => &[Canceled],
         };
         desk.moved(opened.id(), through).await;
+        if number % 3 == 0 && number / 4 % 7 < 5 {
+            // What was answered last is not what was moved last.
+            desk.wait_until(6_000 + time * 13 % 170);
+            desk.say(opened.id(), "We look into it", false).await;
+        }
         let assignee = ["Ana", "Bo", "Cy"][number % 3].to_owned();
         let outcome =
             desk.office.assign(opened.id(), (number % 8 < 6).then_some(assignee), &staff("Ana")).await;
