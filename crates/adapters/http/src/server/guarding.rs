@@ -3,7 +3,7 @@
 use std::{future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration};
 
 use actix_http::{HttpService, Protocol, Request, error::DispatchError};
-use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, boxed, fn_service, map_config};
 use actix_web::{
     App, Error,
     dev::{AppConfig, Extensions, Server},
@@ -94,7 +94,8 @@ impl Guarding {
                 let guarded = guarded.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()));
                 ready(guarded.map(|socket| (socket, Protocol::Http1, peer)))
             };
-            fn_service(accept).and_then(http)
+            // The server holds the space of a connection's future twice, so what it holds is a pointer.
+            boxed::factory(fn_service(accept).and_then(http))
         })?;
         Ok(server.run())
     }
