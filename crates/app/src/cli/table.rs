@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in order. A list shows those that its rows have.
-const COLUMNS: [&str; 69] = [
+const COLUMNS: [&str; 70] = [
     "at",
     "actor",
     "merchant_id",
@@ -16,6 +16,7 @@ const COLUMNS: [&str; 69] = [
     "key_id",
     "credential_id",
     "receipt_id",
+    "refund_id",
     "ibanAccountId",
     "transaction_id",
     "payment_id",
@@ -234,16 +235,19 @@ mod tests {
                 "alerted_at": null,
                 "statuses": [{ "previous_status": null, "status": "pending", "at": "t1" }],
                 "entries": [{ "reason": "fund", "account": "available", "amount": 5 }],
-                "refunds": [],
+                "refunds": [{ "refund_id": "ref_1", "amount": 3, "reason": "broken" }],
             },
         });
         let expected = "transaction_id       pay_1\n\
                         timeline.alerted_at  -\n\
-                        timeline.refunds\n\
                         \n\
                         timeline.entries:\n\
                         ACCOUNT    AMOUNT  REASON\n\
                         available  5       fund\n\
+                        \n\
+                        timeline.refunds:\n\
+                        REFUND_ID  AMOUNT  REASON\n\
+                        ref_1      3       broken\n\
                         \n\
                         timeline.statuses:\n\
                         AT  STATUS\n\

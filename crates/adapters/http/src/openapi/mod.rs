@@ -7,6 +7,8 @@
 
 mod components;
 mod document;
+#[cfg(test)]
+mod enumerations;
 mod examples;
 mod path_parameters;
 mod responses;

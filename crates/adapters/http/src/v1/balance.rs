@@ -111,7 +111,7 @@ impl FromStr for QueryCurrency {
 wire_names! {
     /// The part of a balance that is requested.
     #[derive(Clone, Copy)]
-    enum BalanceType {
+    pub(crate) enum BalanceType {
         /// The whole balance.
         Main = "main",
         /// Incoming money.

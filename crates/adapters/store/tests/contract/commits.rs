@@ -6,7 +6,7 @@ use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
     BankDetails, BeforeChange, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment,
-    PaymentFilter, RedirectScheme, State, Status, TrafficType, put_moved,
+    PaymentFilter, Payout, RedirectScheme, State, Status, TrafficType, put_moved,
 };
 use quipu_webhooks::EventName;
 
@@ -18,6 +18,7 @@ use crate::{
 on_every_store! {
     a_payment_is_read_back_as_it_was_committed,
     every_member_of_a_payment_survives,
+    every_member_of_a_state_is_written_when_it_changes,
     a_withdrawal_above_the_balance_is_refused_and_leaves_nothing,
     a_total_beyond_the_range_is_refused,
     what_is_foreseen_must_be_bearable_and_is_not_posted,
@@ -63,23 +64,53 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
     state.late = true;
     state.failure = Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() });
     state.completed_at = Some(after(7));
-    state.instructions = Instructions {
-        bank_details: Some(BankDetails {
-            amount: "5".to_owned(),
-            purpose: "p".to_owned(),
-            currency: MXN,
-            bank_name: "Banco".to_owned(),
-            swift_code: None,
-            account_holder: "Quipu".to_owned(),
-            account_number: "1".to_owned(),
-            bsb: None,
-        }),
-        ..Instructions::default()
-    };
+    state.instructions = to_an_account();
     let whole = Payment::restore(terms, state);
     let change = Sample::deposit(tenant(1), 5).create_as(whole.clone(), CustomerClaim::Known);
     store.commit(change).await.expect("committed");
     assert_eq!(store.payment(tenant(1), whole.id()).await.expect("read"), Some(whole));
+}
+
+/// Instructions to pay into a bank account.
+fn to_an_account() -> Instructions {
+    let bank_details = BankDetails {
+        amount: "5".to_owned(),
+        purpose: "p".to_owned(),
+        currency: MXN,
+        bank_name: "Banco".to_owned(),
+        swift_code: None,
+        account_holder: "Quipu".to_owned(),
+        account_number: "1".to_owned(),
+        bsb: None,
+    };
+    Instructions { bank_details: Some(bank_details), ..Instructions::default() }
+}
+
+async fn every_member_of_a_state_is_written_when_it_changes(fixture: Fixture) {
+    let store = fixture.any().await;
+    let committed = store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+    let plain = committed.into_saved::<Payment>().expect("a payment");
+    // Without `..`, so that a new member is changed here too.
+    let state = State {
+        status: Status::PartialRefund,
+        version: 2,
+        fee: minor(1),
+        refunded_amount: minor(2),
+        received_amount: Some(amount(4)),
+        late: true,
+        failure: Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() }),
+        payout: Some(Payout { recipient_name: Some("Ana".to_owned()), ..Payout::default() }),
+        instructions: to_an_account(),
+        provider_reference: Some("theirs".to_owned()),
+        revision: plain.state().revision + 1,
+        completed_at: Some(after(7)),
+        updated_at: after(8),
+    };
+    let changed = Payment::restore(plain.terms().clone(), state);
+    let mut change = Changes::new(tenant(1), after(8));
+    put_moved(&mut change, BeforeChange::of(&plain), changed.clone());
+    store.commit(change).await.expect("committed");
+    assert_eq!(store.payment(tenant(1), plain.id()).await.expect("read"), Some(changed));
 }
 
 async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: Fixture) {
