@@ -30,7 +30,7 @@ fn json(bytes: &[u8]) -> Option<Value> {
 /// A request to create a payment, and a question whether one could be created.
 pub(crate) fn creation(bytes: &[u8]) -> bool {
     let Some(body) = json(bytes) else { return false };
-    let _is_question = judged(MethodQuestion::parse(&body));
+    let _is_question = judged(MethodQuestion::parse(body.clone()));
     judged(Draft::parse(&body).map_err(InvalidDraft::into_problems))
 }
 

@@ -19,6 +19,7 @@ mod language;
 mod merchant_queues;
 pub mod metric_names;
 mod migrate;
+mod page_turns;
 #[cfg(test)]
 mod plans;
 mod postgres;

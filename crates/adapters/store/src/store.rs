@@ -55,8 +55,8 @@ pub(crate) struct Inner {
     pub(crate) lists: PaymentLists,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
-    /// A search for a text may read all tickets of its merchant.
-    pub(crate) searches: MerchantQueues,
+    /// Turns to read a page, which may take long: a search for a text reads all tickets of its merchant.
+    pub(crate) page_turns: MerchantQueues,
     /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
@@ -98,7 +98,7 @@ impl Store {
             lists: PaymentLists::new(),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
-            searches: MerchantQueues::default(),
+            page_turns: MerchantQueues::default(),
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
             unlisted: Mutex::default(),

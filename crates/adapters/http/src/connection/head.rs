@@ -1,12 +1,11 @@
 //! Reads one request head: what follows it, and whether it is the last one of its connection.
 
-/// The longest head that is read; the web server refuses longer ones.
-const LONGEST: usize = 128 * 1024;
+/// The longest head that is read. One that has not arrived whole is kept in memory for as long as it may take.
+pub(super) const LONGEST: usize = 32 * 1024;
 /// The most lines of a head, the same as the web server's limit.
 const LINES: usize = 96;
-/// The longest target of a request that the web server reads. It refuses a longer one as malformed, like any
-/// target that is none.
-const LONGEST_TARGET: usize = u16::MAX as usize - 1;
+/// What no head begins with.
+const NO_TEXT: u8 = 0;
 /// The name of the header, and of the connection option, that offer another protocol.
 const OFFER: &str = "upgrade";
 /// The text written over an offer: a name of the same length without a meaning.
@@ -18,8 +17,8 @@ pub(super) enum Beginning {
     Whole(Head),
     /// A head of this many bytes that leaves unclear where its body ends. The web server refuses it.
     Endless(usize),
-    /// A head of this many bytes whose target is too long for the web server, which refuses it.
-    Oversized(usize),
+    /// A head that is too long. It is made one that the web server refuses.
+    Oversized,
     /// The rest of the head has not arrived.
     Part,
     /// Not a head; the web server refuses it.
@@ -49,13 +48,14 @@ pub(super) fn read(bytes: &mut [u8]) -> Beginning {
     let mut lines = [httparse::EMPTY_HEADER; LINES];
     let mut request = httparse::Request::new(&mut lines);
     let length = match request.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Complete(length)) if length <= LONGEST => length,
         Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Beginning::Part,
-        _ => return Beginning::Nonsense,
+        Ok(_) => {
+            bytes[0] = NO_TEXT;
+            return Beginning::Oversized;
+        }
+        Err(_) => return Beginning::Nonsense,
     };
-    if request.path.is_some_and(|target| target.len() > LONGEST_TARGET) {
-        return Beginning::Oversized(length);
-    }
     let Some(body) = body(&request) else { return Beginning::Endless(length) };
     // The web server would take all bytes after a CONNECT for its body.
     let is_tunnel = request.method == Some("CONNECT") && body == Body::None;

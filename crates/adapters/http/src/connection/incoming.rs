@@ -113,10 +113,10 @@ impl Incoming {
                         self.begin(&head, conversation);
                     }
                     Beginning::Part => return at,
-                    Beginning::Oversized(length) => {
+                    Beginning::Oversized => {
                         conversation.find_oversized();
                         self.state = State::Over;
-                        return at + length;
+                        return at + 1;
                     }
                     Beginning::Endless(length) => {
                         self.state = State::Over;
@@ -266,9 +266,15 @@ mod tests {
     #[test]
     fn a_head_is_not_waited_for_beyond_all_bounds() {
         let endless = format!("GET / HTTP/1.1\r\nX: {}", "a".repeat(200_000));
-        for piece in [30_000, 300_000] {
-            assert_eq!(follow(&endless, piece).0.len(), endless.len());
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(head::LONGEST));
+        for text in [endless, long] {
+            for piece in [1_000, 30_000, 300_000] {
+                assert_eq!(follow(&text, piece).0, "\0", "what the web server refuses");
+            }
         }
+        let longest = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(head::LONGEST - 18));
+        assert_eq!(longest.len(), head::LONGEST);
+        assert_eq!(follow(&longest, 1_000).0, longest);
     }
 
     #[test]

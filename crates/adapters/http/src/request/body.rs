@@ -288,6 +288,9 @@ pub fn read_json(body: &[u8]) -> Result<Value, Problems> {
         Flaw::TooDeep => {
             Problems::of("body", format_args!("must not be nested more than {} levels deep", json::DEEPEST))
         }
+        Flaw::TooMany => {
+            Problems::of("body", format_args!("must not hold more than {} values", json::MOST_VALUES))
+        }
         Flaw::Twice(member) => Problems::of(&member, "must be given only once"),
     })
 }

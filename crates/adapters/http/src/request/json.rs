@@ -3,7 +3,10 @@
 //! Parsers differ in which of two members they take (RFC 8259, section 4): a proxy or a fraud filter could judge
 //! another amount, or another account, than the one that is paid.
 
-use std::{cell::RefCell, fmt};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, map::Entry};
@@ -17,25 +20,33 @@ pub(crate) enum Flaw {
     TooLarge,
     /// Its objects and arrays are nested deeper than [`DEEPEST`].
     TooDeep,
+    /// It holds more than [`MOST_VALUES`] values.
+    TooMany,
     /// This member, a dotted path, is given twice.
     Twice(String),
 }
 
 /// The most objects and arrays that may lie in each other, which is what the parser reads.
 pub(crate) const DEEPEST: usize = 127;
+/// The most values of a text, those within each other included. In memory each may take a hundred times as much as it does in
+/// the text.
+pub(crate) const MOST_VALUES: usize = 20_000;
 /// The most bytes of a name in a path. A longer one, which is no name of ours, is left out of it.
 const LONGEST_NAME: usize = 64;
 
 /// Parses a text.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, Flaw> {
-    let twice = RefCell::new(None);
+    let (twice, left) = (RefCell::new(None), Cell::new(MOST_VALUES));
     let mut parser = serde_json::Deserializer::from_slice(text);
-    let parsed = Strict { twice: &twice }.deserialize(&mut parser);
+    let parsed = Strict { twice: &twice, left: &left }.deserialize(&mut parser);
     parsed.and_then(|value| parser.end().map(|()| value)).map_err(|error| match twice.take() {
         Some(path) => Flaw::Twice(path),
         None => flaw_of(&error),
     })
 }
+
+/// What [`Strict`] reports of a text with too many values.
+const TOO_MANY: &str = "too many values";
 
 /// The parser reports these cases only in these texts.
 fn flaw_of(error: &serde_json::Error) -> Flaw {
@@ -44,6 +55,8 @@ fn flaw_of(error: &serde_json::Error) -> Flaw {
         Flaw::TooLarge
     } else if text.starts_with("recursion limit exceeded") {
         Flaw::TooDeep
+    } else if text.starts_with(TOO_MANY) {
+        Flaw::TooMany
     } else {
         Flaw::Syntax
     }
@@ -54,6 +67,8 @@ fn flaw_of(error: &serde_json::Error) -> Flaw {
 struct Strict<'a> {
     /// The path of the member that was found twice, from the value that is being read on.
     twice: &'a RefCell<Option<String>>,
+    /// How many more values there may be.
+    left: &'a Cell<usize>,
 }
 
 impl Strict<'_> {
@@ -71,6 +86,8 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom(TOO_MANY))?;
+        self.left.set(left);
         deserializer.deserialize_any(self)
     }
 }
@@ -182,6 +199,9 @@ mod tests {
         for depth in [DEEPEST + 1, 100_000] {
             assert_eq!(parse("[".repeat(depth).as_bytes()), Err(Flaw::TooDeep));
         }
+        let zeros = |many| format!("[{}0]", "0,".repeat(many - 1));
+        assert_eq!(parse(zeros(MOST_VALUES).as_bytes()), Err(Flaw::TooMany), "with the array itself");
+        assert!(parse(zeros(MOST_VALUES - 1).as_bytes()).is_ok());
         assert!(parse(("[".repeat(DEEPEST) + &"]".repeat(DEEPEST)).as_bytes()).is_ok());
         assert_eq!(parse(b"\"\xff\""), Err(Flaw::Syntax));
         assert_eq!(parse(b"{\"a\": -1e999}"), Err(Flaw::TooLarge));

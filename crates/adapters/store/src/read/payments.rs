@@ -14,7 +14,7 @@ use crate::{
     call_wait::CallWait,
     connection::{Connection, first},
     error::Fault,
-    query::Reading,
+    query::{Query, Reading},
     rows::stored::parsed,
     schema::{customers, kept_answers},
     single_flight::{Flight, ListKey, Listed, Seat},
@@ -43,16 +43,29 @@ async fn lead(
 ) -> Result<Listed, Fault> {
     // A customer may have very many; a reference has few.
     let names_only_customer = filter.customer_id.is_some() && filter.merchant_reference.is_none();
-    let reading = if names_only_customer { Reading::Page } else { Reading::Payments };
-    let read = inner.engine.read_as(reading, move |conn: &mut Connection| {
+    let query = listing(tenant, filter, page, flight);
+    if names_only_customer {
+        inner.read_page(tenant.merchant(), query).await
+    } else {
+        inner.engine.read_as(Reading::Payments, query).await
+    }
+}
+
+/// The query for a page, which answers all who wait for it.
+fn listing(
+    tenant: Tenant,
+    filter: PaymentFilter,
+    page: Page,
+    flight: Flight<ListKey, Listed>,
+) -> impl Query<Listed, Fault> {
+    move |conn: &mut Connection| {
         Box::pin(async move {
             let landing = flight.depart();
             let listed = payment_list::list(conn, tenant, &filter, page).await.map(Arc::new);
             landing.answer(&listed);
             listed
         })
-    });
-    read.await
+    }
 }
 
 #[async_trait]

@@ -10,17 +10,13 @@ use quipu_tickets::{
     TicketSort, TicketSummary, Upload,
 };
 
-use tokio::{sync::OwnedSemaphorePermit, time::timeout_at};
-
 use super::{
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
 use crate::{
-    call_wait::CallWait,
     connection::{Connection, first, load},
     error::Fault,
-    query::Reading,
     rows::stored::{bigint, natural},
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     store::Store,
@@ -79,17 +75,6 @@ pub(super) async fn comments_of(
     rows.into_iter().map(|row| row.into_comment(&files)).collect()
 }
 
-impl Store {
-    /// Waits until no other search of the merchant is under way, so that those of one do not use all connections for
-    /// lists.
-    async fn turn_to_search(&self, tenant: Tenant) -> Result<OwnedSemaphorePermit, Fault> {
-        let wait = CallWait::begin(self.inner.engine.times());
-        let queue = self.inner.searches.queue(tenant.merchant());
-        let turn = timeout_at(wait.deadline, queue.acquire_owned()).await;
-        turn.map_err(|_| Fault::Overloaded)?.map_err(|_| Fault::Abandoned)
-    }
-}
-
 #[async_trait]
 impl TicketReads for Store {
     async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreError> {
@@ -108,15 +93,9 @@ impl TicketReads for Store {
         sort: TicketSort,
         page: Page,
     ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
-        let turn = match &filter.search {
-            Some(_) => Some(self.turn_to_search(tenant).await?),
-            None => None,
-        };
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
-        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+        let listed = self.inner.read_page(tenant.merchant(), move |conn: &mut Connection| {
             Box::pin(async move {
-                // Held until the query has ended, even if its caller has gone away before.
-                let _turn = turn;
                 let asked = TicketQuery { tenant, filter: &filter, sort, page };
                 ticket_list::list(conn, asked, &tallies).await
             })
@@ -131,7 +110,7 @@ impl TicketReads for Store {
         page: Page,
     ) -> Result<(Vec<Comment>, u64), StoreError> {
         let ticket = ticket.as_str().to_owned();
-        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+        let listed = self.inner.read_page(tenant.merchant(), move |conn: &mut Connection| {
             Box::pin(async move {
                 conn.begin_snapshot().await?;
                 let query = of_ticket!(ticket_comments, tenant, &ticket).select(count_star());

@@ -15,7 +15,6 @@ use crate::{
     directory,
     error::{Fault, LeavesOpen, Refused},
     postgres::lock_turns::Waiter,
-    query::Reading,
     rows::{
         endpoint::{EndpointRow, disabled_reason, events_text},
         period::in_period,
@@ -80,7 +79,7 @@ impl Endpoints for Store {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreError> {
-        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+        let listed = self.inner.read_page(tenant.merchant(), move |conn: &mut Connection| {
             Box::pin(async move { listed(conn, tenant, source, created, page).await })
         });
         Ok(listed.await?)

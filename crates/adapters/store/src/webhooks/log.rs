@@ -22,7 +22,6 @@ use crate::{
     error::Fault,
     keys::Keys,
     postgres::lock_turns::Waiter,
-    query::Reading,
     read::slice::Slice,
     rows::stored::{bigint, natural, parsed},
     schema::{counters, deliveries, events},
@@ -71,7 +70,7 @@ impl DeliveryLog for Store {
         page: Page,
     ) -> Result<(Vec<LoggedEvent>, u64), StoreError> {
         let endpoint = endpoint.clone();
-        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+        let listed = self.inner.read_page(tenant.merchant(), move |conn: &mut Connection| {
             Box::pin(async move {
                 conn.begin_snapshot().await?;
                 let listed = list(conn, tenant, &endpoint, filter, page).await?;

@@ -92,8 +92,8 @@ impl MethodQuestion {
     /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Only the form is checked
     /// here; a method or currency that does not exist, or an amount that no payment can have, is a finding and no
     /// problem.
-    pub fn parse(body: &Value) -> Result<Self, Problems> {
-        let fields = Fields::of_body(body)?;
+    pub fn parse(body: Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(&body)?;
         let mut problems = Problems::new();
         let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
         let (method, currency, kind) = (text("method"), text("currency"), text("type"));
@@ -103,8 +103,7 @@ impl MethodQuestion {
             fields.integer("amount", &mut problems).map(Amount::new)
         };
         fields.object("payout", &mut problems);
-        let whole =
-            || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });
+        let whole = || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body });
         problems.admit(whole())
     }
 }
@@ -112,7 +111,7 @@ impl MethodQuestion {
 /// Why a creation of the payment in question would be refused, apart from the balance: with all that is wrong with the
 /// request, or else for the merchant's state. `None` if it could be created.
 pub async fn judge_method(
-    question: &MethodQuestion,
+    question: MethodQuestion,
     tenant: Tenant,
     route_book: &dyn RouteBook,
 ) -> Result<Option<CreateError>, StoreError> {
@@ -181,13 +180,15 @@ impl Recipient {
 impl MethodQuestion {
     /// Notes what is wrong with the recipient, and answers how the merchant's routes refuse the payment.
     async fn judge(
-        &self,
+        self,
         asked: Asked,
         tenant: Tenant,
         route_book: &dyn RouteBook,
         problems: &mut Problems,
     ) -> Result<Option<CreateError>, StoreError> {
-        let recipient = self.read_recipient(asked, problems);
+        let (recipient, amount) = (self.read_recipient(asked, problems), self.amount);
+        // A body may be large, and is not kept while the store is asked.
+        drop(self);
         let routes = route_book.routes(tenant.merchant()).await?;
         let route = match recipient.choose_route(&routes, asked, tenant.environment()) {
             Ok(route) => route,
@@ -197,8 +198,7 @@ impl MethodQuestion {
             payout.look_up(route_book, tenant, problems).await?;
             payout.judge_by(route, problems);
         }
-        let is_borne =
-            self.amount.and_then(Result::ok).is_none_or(|amount| bear_fee(amount, route).is_some());
+        let is_borne = amount.and_then(Result::ok).is_none_or(|amount| bear_fee(amount, route).is_some());
         Ok((!is_borne).then(|| Bounds::of(route).exceeded()))
     }
 

@@ -49,8 +49,8 @@ fn each_enabled_route_gives_a_row_for_each_type() {
 }
 
 fn refusal(question: &Value, world: &World) -> Option<CreateError> {
-    let question = MethodQuestion::parse(question).expect("of the right form");
-    ready(judge_method(&question, TENANT, &*world.store)).expect("the store answers")
+    let question = MethodQuestion::parse(question.clone()).expect("of the right form");
+    ready(judge_method(question, TENANT, &*world.store)).expect("the store answers")
 }
 
 /// What is wrong with a question of the right form.
@@ -197,7 +197,7 @@ fn only_the_form_of_a_question_can_be_wrong() {
             &["amount must be an integer", "payout must be an object"],
         ),
     ] {
-        let messages = MethodQuestion::parse(&question).expect_err("of no form").into_messages();
+        let messages = MethodQuestion::parse(question.clone()).expect_err("of no form").into_messages();
         assert_eq!(messages, problems, "{question}");
     }
 }

@@ -37,8 +37,8 @@ fn findings(refusal: &ApiError) -> Vec<Finding> {
 }
 
 pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
-    let question = MethodQuestion::parse(&call.json().await?)?;
-    let refusal = judge_method(&question, caller.tenant(), &*call.state.services.routes).await?;
+    let question = MethodQuestion::parse(call.json().await?)?;
+    let refusal = judge_method(question, caller.tenant(), &*call.state.services.routes).await?;
     let errors = refusal.map_or_else(Vec::new, |error| findings(&error.into()));
     envelope::one(Judgement { valid: errors.is_empty(), errors })
 }
