@@ -171,7 +171,7 @@ mod tests {
     use futures_util::FutureExt;
     use quipu_kernel::{Currency, Timestamp};
     use quipu_merchants::Method;
-    use quipu_payments::{PaymentType, clabe_check_digit};
+    use quipu_payments::{Instructions, PaymentType, clabe_check_digit};
 
     use super::*;
     use crate::samples::Sample;
@@ -235,12 +235,14 @@ mod tests {
     fn every_deposit_method_tells_the_payer_how_to_pay() {
         for method in Method::ALL {
             let shown = issued(&Sample::new(PaymentType::Deposit, method, Currency::UYU)).instructions;
+            let Instructions { bank_details, payid_details, voucher_details, crypto_details, redirect_url } =
+                shown;
             let members = [
-                shown.bank_details.is_some(),
-                shown.payid_details.is_some(),
-                shown.voucher_details.is_some(),
-                shown.crypto_details.is_some(),
-                shown.redirect_url.is_some(),
+                bank_details.is_some(),
+                payid_details.is_some(),
+                voucher_details.is_some(),
+                crypto_details.is_some(),
+                redirect_url.is_some(),
             ];
             assert_eq!(members.iter().filter(|is_some| **is_some).count(), 1, "{method:?}");
         }

@@ -2,7 +2,7 @@
 
 use quipu_kernel::Currency;
 use quipu_merchants::Method;
-use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout};
+use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout, WayToPay};
 
 use crate::{money, voucher::Voucher, words::Words};
 
@@ -27,20 +27,24 @@ impl Facts {
     /// The lines that a payer needs to pay; empty for methods that lead to another site.
     pub(crate) fn of_deposit(payment: &Payment, words: Words) -> Vec<Fact> {
         let mut facts = Self { words, lines: Vec::new() };
-        let (terms, shown) = (payment.terms(), &payment.state().instructions);
-        if let Some(details) = &shown.bank_details {
-            facts.amount(payment);
-            facts.bank(details, account_label(terms.method, terms.currency));
-        } else if let Some(details) = &shown.payid_details {
-            facts.payid(details);
-            facts.amount(payment);
-        } else if let Some(details) = &shown.voucher_details {
-            for (label, number) in Voucher::new(details).numbers() {
-                facts.copied(label, number);
+        let (terms, way) = (payment.terms(), payment.state().instructions.way_to_pay());
+        match way {
+            Some(WayToPay::Bank(details)) => {
+                facts.amount(payment);
+                facts.bank(details, account_label(terms.method, terms.currency));
             }
-            facts.amount(payment);
-        } else if let Some(details) = &shown.crypto_details {
-            facts.crypto(details);
+            Some(WayToPay::PayId(details)) => {
+                facts.payid(details);
+                facts.amount(payment);
+            }
+            Some(WayToPay::Voucher(details)) => {
+                for (label, number) in Voucher::new(details).numbers() {
+                    facts.copied(label, number);
+                }
+                facts.amount(payment);
+            }
+            Some(WayToPay::Crypto(details)) => facts.crypto(details),
+            Some(WayToPay::Redirect(_)) | None => {}
         }
         facts.lines
     }
@@ -159,7 +163,7 @@ fn masked(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use quipu_payments::{Instructions, Status};
+    use quipu_payments::Status;
 
     use super::*;
     use crate::{language::Language, samples};
@@ -187,21 +191,10 @@ mod tests {
             (Method::Spei, Currency::MXN, "CLABE"),
         ];
         for (method, currency, label) in table {
-            let number = "2850590940090418135201";
-            let details = BankDetails {
-                amount: "123456".to_owned(),
-                purpose: samples::ID.to_owned(),
-                currency,
-                bank_name: "Bank of Nowhere".to_owned(),
-                swift_code: None,
-                account_holder: "Quipu".to_owned(),
-                account_number: number.to_owned(),
-                bsb: None,
-            };
-            let shown = Instructions { bank_details: Some(details), ..Instructions::default() };
+            let shown = samples::instructions(method);
             let payment = samples::deposit(method, currency, Status::Processing, shown);
             let facts = Facts::of_deposit(&payment, Words::of(Language::English));
-            let account = facts.iter().find(|fact| fact.copy.as_deref() == Some(number));
+            let account = facts.iter().find(|fact| fact.copy.as_deref() == Some(samples::ACCOUNT));
             assert_eq!(account.map(|fact| fact.label.as_str()), Some(label), "{method:?} {currency}");
         }
     }

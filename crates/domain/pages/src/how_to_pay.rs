@@ -2,7 +2,7 @@
 
 use quipu_kernel::is_web_url;
 use quipu_merchants::Method;
-use quipu_payments::{CryptoDetails, Payment};
+use quipu_payments::{CryptoDetails, Payment, WayToPay};
 
 use crate::{code::Code, qr::qr, voucher::Voucher, words::Words};
 
@@ -25,33 +25,34 @@ impl HowToPay {
         let (method, shown) = (payment.terms().method, &payment.state().instructions);
         let steps = |keys: &[&str]| keys.iter().map(|key| words.say(key)).collect();
         let plain = |keys: &[&str]| Self { steps: steps(keys), code: None, button: None };
-        if shown.bank_details.is_some() {
-            let first = if method == Method::Spei { "spei-1" } else { "transfer-1" };
-            return Some(plain(&[first, "transfer-2", "transfer-3"]));
-        }
-        if let Some(details) = &shown.payid_details {
-            let second = words.say_with("payid-2", &[("name", &details.payid_name)]);
-            let steps = vec![words.say("payid-1"), second, words.say("payid-3")];
-            return Some(Self { steps, code: None, button: None });
-        }
-        if let Some(details) = &shown.voucher_details {
-            let first = if method == Method::CashStore { "cashstore-1" } else { "cash-1" };
-            let voucher = Voucher::new(details);
-            let keys = [&[first], voucher.steps().as_slice(), &["voucher-3"]].concat();
-            return Some(Self { code: voucher.code(words), ..plain(&keys) });
-        }
-        if let Some(details) = &shown.crypto_details {
-            return Some(Self::crypto(details, words));
-        }
-        // A rail's answer is not trusted to contain no scripts.
-        let url = shown.redirect_url.as_deref().filter(|url| is_web_url(url))?;
-        let keys: &[&str] = if method == Method::Card {
-            &["card-1", "redirect-3"]
-        } else {
-            &["redirect-1", "redirect-2", "redirect-3"]
-        };
-        let button = Button { href: url.to_owned(), text: words.say("pay-now") };
-        Some(Self { button: Some(button), ..plain(keys) })
+        Some(match shown.way_to_pay()? {
+            WayToPay::Bank(_) => {
+                let first = if method == Method::Spei { "spei-1" } else { "transfer-1" };
+                plain(&[first, "transfer-2", "transfer-3"])
+            }
+            WayToPay::PayId(details) => {
+                let second = words.say_with("payid-2", &[("name", &details.payid_name)]);
+                let steps = vec![words.say("payid-1"), second, words.say("payid-3")];
+                Self { steps, code: None, button: None }
+            }
+            WayToPay::Voucher(details) => {
+                let first = if method == Method::CashStore { "cashstore-1" } else { "cash-1" };
+                let voucher = Voucher::new(details);
+                let keys = [&[first], voucher.steps().as_slice(), &["voucher-3"]].concat();
+                Self { code: voucher.code(words), ..plain(&keys) }
+            }
+            WayToPay::Crypto(details) => Self::crypto(details, words),
+            WayToPay::Redirect(url) => {
+                // A rail's answer is not trusted to contain no scripts.
+                let href = Some(url).filter(|url| is_web_url(url))?.to_owned();
+                let keys: &[&str] = if method == Method::Card {
+                    &["card-1", "redirect-3"]
+                } else {
+                    &["redirect-1", "redirect-2", "redirect-3"]
+                };
+                Self { button: Some(Button { href, text: words.say("pay-now") }), ..plain(keys) }
+            }
+        })
     }
 
     fn crypto(details: &CryptoDetails, words: Words) -> Self {
@@ -84,7 +85,24 @@ fn opens_a_wallet(uri: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use quipu_kernel::Currency;
+    use quipu_payments::Status;
+
     use super::*;
+    use crate::{facts::Facts, language::Language, samples};
+
+    #[test]
+    fn a_payer_by_any_method_is_told_the_steps_and_what_to_pay_to() {
+        let words = Words::of(Language::English);
+        for method in Method::ALL {
+            let shown = samples::instructions(method);
+            let payment = samples::deposit(method, Currency::AUD, Status::Processing, shown);
+            let told = HowToPay::of(&payment, words).expect("there are instructions");
+            assert!(!told.steps.is_empty(), "{method:?}");
+            let has_facts = !Facts::of_deposit(&payment, words).is_empty();
+            assert!(has_facts || told.button.is_some(), "{method:?}");
+        }
+    }
 
     #[test]
     fn no_link_leads_to_what_runs() {

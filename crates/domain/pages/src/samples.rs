@@ -2,11 +2,17 @@
 
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Method, ReturnUrls};
-use quipu_payments::{Customer, Instructions, Payment, PaymentType, State, Status, Terms};
+use quipu_payments::{
+    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, State, Status,
+    Terms, VoucherDetails,
+};
 
 use crate::{brand::Brand, payment_page::View, words::Words};
 
 pub(crate) const ID: &str = "pay_1763683200000_abcdefghjkmn";
+
+/// The account that transfers go to.
+pub(crate) const ACCOUNT: &str = "2850590940090418135201";
 
 /// The time at which the payments are made, and looked at.
 pub(crate) const MADE: Timestamp = Timestamp::from_millis(1_763_683_200_000);
@@ -40,6 +46,52 @@ pub(crate) fn deposit(
         redirect_scheme: None,
     };
     Payment::restore(terms, State { status, instructions, ..State::first(kind, MADE) })
+}
+
+/// The instructions of a deposit by this method.
+pub(crate) fn instructions(method: Method) -> Instructions {
+    let none = Instructions::default();
+    match method {
+        Method::BankTransfer | Method::Spei => {
+            let details = BankDetails {
+                amount: "123456".to_owned(),
+                purpose: ID.to_owned(),
+                currency: Currency::AUD,
+                bank_name: "Bank of Nowhere".to_owned(),
+                swift_code: None,
+                account_holder: "Quipu".to_owned(),
+                account_number: ACCOUNT.to_owned(),
+                bsb: None,
+            };
+            Instructions { bank_details: Some(details), ..none }
+        }
+        Method::PayId => {
+            let details = PayIdDetails {
+                payid: "pay@quipu.example".to_owned(),
+                payid_type: "email".to_owned(),
+                payid_name: "Quipu".to_owned(),
+                reference: ID.to_owned(),
+            };
+            Instructions { payid_details: Some(details), ..none }
+        }
+        Method::Cash | Method::CashStore => {
+            let (reference, barcode) = (ID.to_owned(), "0123456789".to_owned());
+            let details = VoucherDetails { reference, barcode, expires_at: None };
+            Instructions { voucher_details: Some(details), ..none }
+        }
+        Method::Crypto => {
+            let details = CryptoDetails {
+                asset: "USDT".to_owned(),
+                network: "tron".to_owned(),
+                address: "T1".to_owned(),
+                uri: "tron:T1".to_owned(),
+            };
+            Instructions { crypto_details: Some(details), ..none }
+        }
+        Method::Card | Method::RedirectPay => {
+            Instructions { redirect_url: Some("https://scheme.example/pay".to_owned()), ..none }
+        }
+    }
 }
 
 /// A look at this payment in these words.

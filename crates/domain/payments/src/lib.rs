@@ -35,7 +35,9 @@ pub use details::customer::Customer;
 pub use details::destination::{
     BankBeneficiary, BankDestination, BeneficiaryNumber, Destination, SavedAccount, WalletScheme,
 };
-pub use details::instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
+pub use details::instructions::{
+    BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails, WayToPay,
+};
 pub use details::kind::{PaymentType, RedirectScheme, TrafficType};
 pub use details::payout::{ABN_LENGTH_RULE, PayIdType, Payout, check_digit_rules};
 pub use error::{CancelError, CreateError, DecideError, NotAllowed, RailEventError, SettleError};

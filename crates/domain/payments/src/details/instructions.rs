@@ -83,11 +83,38 @@ pub struct Instructions {
     pub redirect_url: Option<String>,
 }
 
+/// How a payer pays: the member that instructions have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayToPay<'a> {
+    /// Into a bank account.
+    Bank(&'a BankDetails),
+    /// To a PayID.
+    PayId(&'a PayIdDetails),
+    /// At a counter, with a voucher.
+    Voucher(&'a VoucherDetails),
+    /// From a wallet, to an address.
+    Crypto(&'a CryptoDetails),
+    /// On another site, at this address.
+    Redirect(&'a str),
+}
+
 impl Instructions {
+    /// How the payer pays; `None` while there are no instructions. Of several members the first counts.
+    pub fn way_to_pay(&self) -> Option<WayToPay<'_>> {
+        let Self { bank_details, payid_details, voucher_details, crypto_details, redirect_url } = self;
+        let bank = bank_details.as_ref().map(WayToPay::Bank);
+        bank.or_else(|| payid_details.as_ref().map(WayToPay::PayId))
+            .or_else(|| voucher_details.as_ref().map(WayToPay::Voucher))
+            .or_else(|| crypto_details.as_ref().map(WayToPay::Crypto))
+            .or_else(|| redirect_url.as_deref().map(WayToPay::Redirect))
+    }
+
     /// Whether every address is safe to show: a web page, or a payment for a wallet. The answer of a provider
     /// is not trusted to contain no scripts.
     pub fn lead_somewhere_safe(&self) -> bool {
-        let page = self.redirect_url.as_deref().is_none_or(is_web_url);
-        page && self.crypto_details.as_ref().is_none_or(|details| is_payment_uri(&details.uri))
+        let Self { bank_details: _, payid_details: _, voucher_details: _, crypto_details, redirect_url } =
+            self;
+        let page = redirect_url.as_deref().is_none_or(is_web_url);
+        page && crypto_details.as_ref().is_none_or(|details| is_payment_uri(&details.uri))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     details::{
         customer::Customer,
         destination::Destination,
-        instructions::{BankDetails, CryptoDetails, PayIdDetails, VoucherDetails},
+        instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails},
         kind::{PaymentType, TrafficType},
         payout::Payout,
     },
@@ -112,6 +112,8 @@ impl Serialize for PaymentRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (terms, state) = (self.0.terms(), self.0.state());
         let is_withdrawal = terms.kind.direction() == Direction::Withdrawal;
+        let Instructions { bank_details, payid_details, voucher_details, crypto_details, redirect_url } =
+            &state.instructions;
         let record = Record {
             transaction_id: &terms.id,
             status: state.status,
@@ -121,11 +123,11 @@ impl Serialize for PaymentRecord<'_> {
             kind: terms.kind,
             merchant_reference: &terms.merchant_reference,
             created_at: terms.created_at,
-            bank_details: state.instructions.bank_details.as_ref(),
-            payid_details: state.instructions.payid_details.as_ref(),
-            voucher_details: state.instructions.voucher_details.as_ref(),
-            crypto_details: state.instructions.crypto_details.as_ref(),
-            redirect_url: state.instructions.redirect_url.as_deref(),
+            bank_details: bank_details.as_ref(),
+            payid_details: payid_details.as_ref(),
+            voucher_details: voucher_details.as_ref(),
+            crypto_details: crypto_details.as_ref(),
+            redirect_url: redirect_url.as_deref(),
             customer_id: terms.customer.id,
             customer: &terms.customer,
             environment: terms.tenant.environment(),
