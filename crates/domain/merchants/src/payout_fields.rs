@@ -20,6 +20,12 @@ pub const PAYOUT_FIELDS: [&str; 8] = [
 pub const fn refused_payout_fields(method: Method) -> &'static [&'static str] {
     match method {
         Method::PayId => &["bank_account", "bank_code", "bsb"],
-        _ => &["payid"],
+        Method::BankTransfer
+        | Method::Spei
+        | Method::CashStore
+        | Method::Card
+        | Method::Cash
+        | Method::Crypto
+        | Method::RedirectPay => &["payid"],
     }
 }

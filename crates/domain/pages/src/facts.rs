@@ -1,10 +1,8 @@
 //! The facts that a payer copies or checks, one a line.
 
-use quipu_kernel::Currency;
-use quipu_merchants::Method;
 use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout, WayToPay};
 
-use crate::{money, voucher::Voucher, words::Words};
+use crate::{account_number::AccountNumber, money, voucher::Voucher, words::Words};
 
 /// One line of a list of facts.
 pub(crate) struct Fact {
@@ -31,7 +29,7 @@ impl Facts {
         match way {
             Some(WayToPay::Bank(details)) => {
                 facts.amount(payment);
-                facts.bank(details, account_label(terms.method, terms.currency));
+                facts.bank(details, AccountNumber::of(terms.method, terms.currency));
             }
             Some(WayToPay::PayId(details)) => {
                 facts.payid(details);
@@ -53,19 +51,31 @@ impl Facts {
     /// the address of the page can open it.
     pub(crate) fn of_payout(payout: &Payout, payment: &Payment, words: Words) -> Vec<Fact> {
         let mut facts = Self { words, lines: Vec::new() };
-        if let Some(name) = &payout.recipient_name {
+        let Payout {
+            recipient_name,
+            bsb,
+            bank_account,
+            payid,
+            partner_destination,
+            bank_code: _,
+            account_type: _,
+            beneficiary_tax_id: _,
+            payid_type: _,
+        } = payout;
+        if let Some(name) = recipient_name {
             facts.plain("field-recipient", name);
         }
-        if let Some(bsb) = &payout.bsb {
+        if let Some(bsb) = bsb {
             facts.plain("field-bsb", &grouped_bsb(bsb));
         }
-        if let Some(account) = &payout.bank_account {
-            facts.plain(account_label(payment.terms().method, payment.terms().currency), &masked(account));
+        if let Some(account) = bank_account {
+            let number = AccountNumber::of(payment.terms().method, payment.terms().currency);
+            facts.plain(number.label(), &masked(account));
         }
-        if let Some(payid) = &payout.payid {
+        if let Some(payid) = payid {
             facts.plain("field-payid", &masked(payid));
         }
-        if let Some(destination) = &payout.partner_destination {
+        if let Some(destination) = partner_destination {
             facts.destination(destination);
         }
         facts.lines
@@ -76,12 +86,12 @@ impl Facts {
         self.line("field-amount", vec![shown.with_code()], Some(shown.plain));
     }
 
-    fn bank(&mut self, details: &BankDetails, account_label: &str) {
+    fn bank(&mut self, details: &BankDetails, number: AccountNumber) {
         self.copied("field-account-holder", &details.account_holder);
         if let Some(bsb) = &details.bsb {
             self.line("field-bsb", vec![grouped_bsb(bsb)], Some(bsb.clone()));
         }
-        self.line(account_label, groups(&details.account_number), Some(details.account_number.clone()));
+        self.line(number.label(), groups(&details.account_number), Some(details.account_number.clone()));
         self.copied("field-bank", &details.bank_name);
         if let Some(swift) = &details.swift_code {
             self.copied("field-swift", swift);
@@ -124,16 +134,6 @@ impl Facts {
     }
 }
 
-/// The key of the message that names an account number of this method and currency.
-pub(crate) const fn account_label(method: Method, currency: Currency) -> &'static str {
-    match (method, currency) {
-        (Method::Spei, _) => "field-clabe",
-        (Method::Crypto, _) => "field-address",
-        (_, Currency::ARS) => "field-cbu",
-        _ => "field-bank-account",
-    }
-}
-
 /// Splits a long number into groups of four.
 fn groups(number: &str) -> Vec<String> {
     let is_long_number = number.len() > 6 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -163,6 +163,8 @@ fn masked(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use quipu_kernel::Currency;
+    use quipu_merchants::Method;
     use quipu_payments::Status;
 
     use super::*;

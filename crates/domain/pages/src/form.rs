@@ -6,7 +6,7 @@ use quipu_kernel::Currency;
 use quipu_merchants::Method;
 use quipu_payments::{ABN_LENGTH_RULE, PayIdType, check_digit_rules};
 
-use crate::{facts::account_label, words::Words};
+use crate::{account_number::AccountNumber, words::Words};
 
 /// A form as it was sent, and its problems: the messages of the domain, each beginning with its member.
 #[derive(Debug, Clone, Default)]
@@ -47,24 +47,25 @@ impl Form {
         filled: &Filled,
         words: Words,
     ) -> Self {
-        let field = |member: &String| Field::new(member, method, currency, filled, words);
+        let account = AccountNumber::of(method, currency);
+        let field = |member: &String| Field::new(member, account, filled, words);
         Self { fields: members.iter().map(field).collect(), has_problems: !filled.problems.is_empty() }
     }
 }
 
 impl Field {
-    fn new(member: &str, method: Method, currency: Currency, filled: &Filled, words: Words) -> Self {
-        let (label, hint) = label_and_hint(member, method, currency);
+    fn new(member: &str, account: AccountNumber, filled: &Filled, words: Words) -> Self {
+        let (label, hint) = label_and_hint(member, account);
         let problem = filled.problems.iter().find_map(|problem| {
             let (path, rule) = problem.split_once(' ')?;
             let is_here = path.strip_prefix("payout.").unwrap_or(path) == member;
-            is_here.then(|| words.say(problem_key(member, rule, method)))
+            is_here.then(|| words.say(problem_key(member, rule, account)))
         });
         let ids = [hint.map(|_| "hint"), problem.as_ref().map(|_| "problem")];
         let ids: Vec<_> = ids.into_iter().flatten().map(|part| format!("{member}-{part}")).collect();
         let kinds = PayIdType::ALL.map(|kind| (kind.as_str(), kind_key(kind)));
         let options = if member == "payid_type" { &kinds[..] } else { &[] };
-        let is_number = member == "bsb" || (member == "bank_account" && method == Method::Spei);
+        let is_number = member == "bsb" || (member == "bank_account" && account.is_digits());
         Self {
             name: member.to_owned(),
             label: words.say(label),
@@ -79,18 +80,10 @@ impl Field {
     }
 }
 
-fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static str, Option<&'static str>) {
+fn label_and_hint(member: &str, account: AccountNumber) -> (&'static str, Option<&'static str>) {
     match member {
         "recipient_name" => ("field-recipient", None),
-        "bank_account" => {
-            let label = account_label(method, currency);
-            let hint = match label {
-                "field-clabe" => Some("hint-clabe"),
-                "field-cbu" => Some("hint-cbu"),
-                _ => None,
-            };
-            (label, hint)
-        }
+        "bank_account" => (account.label(), account.hint()),
         "bank_code" => ("field-bank-code", None),
         "account_type" => ("field-account-type", None),
         "beneficiary_tax_id" => ("field-tax-id", None),
@@ -111,14 +104,13 @@ const fn kind_key(kind: PayIdType) -> &'static str {
 }
 
 /// The key of the message that says the domain's rule in the words of the page.
-fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
+fn problem_key(member: &str, rule: &str, account: AccountNumber) -> &'static str {
     match member {
         _ if rule == "is required" => "problem-required",
         "bank_account" if [check_digit_rules::CLABE, check_digit_rules::CBU].contains(&rule) => {
             "problem-slip"
         }
-        "bank_account" if method == Method::Spei => "problem-clabe",
-        "bank_account" => "problem-account",
+        "bank_account" => account.misfit(),
         "bsb" => "problem-bsb",
         // Told only that it does not fit its kind, a recipient may choose another kind, which takes a mistyped
         // ABN as a telephone number.
@@ -131,8 +123,24 @@ fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use quipu_merchants::PAYOUT_FIELDS;
+
     use super::*;
     use crate::language::Language;
+
+    #[test]
+    fn each_member_that_a_route_may_ask_for_has_a_label_of_its_own() {
+        let members = PAYOUT_FIELDS.map(str::to_owned);
+        for method in Method::ALL {
+            let (filled, words) = (Filled::default(), Words::of(Language::English));
+            let form = Form::new(&members, method, Currency::AUD, &filled, words);
+            let labels: BTreeSet<_> = form.fields.iter().map(|field| field.label.as_str()).collect();
+            assert_eq!(labels.len(), members.len(), "{method:?} {labels:?}");
+            assert!(!labels.contains(words.say("field-destination").as_str()), "{method:?}");
+        }
+    }
 
     #[test]
     fn a_slip_in_an_account_is_not_called_a_wrong_length() {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accent;
+mod account_number;
 mod assets;
 mod barcode;
 mod brand;

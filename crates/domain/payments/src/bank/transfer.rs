@@ -3,7 +3,7 @@
 use quipu_kernel::{Amount, PaymentId};
 use quipu_merchants::Route;
 
-use crate::{bank::entry::names_a_payment, payment::Payment};
+use crate::{bank::entry::names_a_payment, details::payout::Payout, payment::Payment};
 
 /// An account and its bank, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,10 +63,19 @@ impl Transfer {
     /// The transfer that pays a withdrawal.
     pub fn of(payment: &Payment) -> Self {
         let terms = payment.terms();
-        let payout = payment.state().payout.clone().unwrap_or_default();
-        let destination = payout.partner_destination.as_ref();
+        let Payout {
+            recipient_name,
+            bank_account,
+            bank_code,
+            account_type,
+            beneficiary_tax_id,
+            payid,
+            payid_type: _,
+            bsb,
+            partner_destination,
+        } = payment.state().payout.clone().unwrap_or_default();
+        let destination = partner_destination.as_ref();
         let bank = destination.and_then(|destination| destination.bank());
-        let named = payout.recipient_name.clone().or_else(|| terms.customer.name.clone());
         let (account, recipient, address, reference) = if let Some(bank) = bank {
             (
                 BankAccount {
@@ -80,19 +89,18 @@ impl Transfer {
             )
         } else {
             let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
-            let proxy = if payout.bank_account.is_some() { None } else { payout.payid.or(wallet) };
-            let (number, clearing_code) =
-                (payout.bank_account.unwrap_or_default(), payout.bsb.or(payout.bank_code));
-            let account =
-                BankAccount { number, proxy, swift: None, clearing_code, account_type: payout.account_type };
-            (account, named, None, None)
+            let proxy = if bank_account.is_some() { None } else { payid.or(wallet) };
+            let (number, clearing_code) = (bank_account.unwrap_or_default(), bsb.or(bank_code));
+            let account = BankAccount { number, proxy, swift: None, clearing_code, account_type };
+            let recipient = recipient_name.or_else(|| terms.customer.name.clone());
+            (account, recipient, None, None)
         };
         Self {
             end_to_end_id: terms.id.as_str().to_owned(),
             amount: terms.amount,
             recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
             address,
-            tax_id: payout.beneficiary_tax_id,
+            tax_id: beneficiary_tax_id,
             account,
             remittance: Some(remittance(
                 &terms.id,

@@ -88,10 +88,10 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
     match (method, currency) {
         (Method::Spei, _) => &["bank_account"],
         (Method::PayId, _) => &["payid", "payid_type"],
-        (Method::BankTransfer, Currency::AUD) => &["bsb", "bank_account"],
         (_, Currency::ARS) => &["recipient_name", "bank_account"],
+        (Method::BankTransfer, Currency::AUD) => &["bsb", "bank_account"],
         (Method::BankTransfer, _) => &["bank_account"],
-        _ => &[],
+        (Method::CashStore | Method::Card | Method::Cash | Method::Crypto | Method::RedirectPay, _) => &[],
     }
 }
 
@@ -193,7 +193,13 @@ impl Payout {
         let Some(method) = method else { return };
         let rule = match method {
             Method::PayId => "must not be sent with method payid",
-            _ => "is only for method payid",
+            Method::BankTransfer
+            | Method::Spei
+            | Method::CashStore
+            | Method::Card
+            | Method::Cash
+            | Method::Crypto
+            | Method::RedirectPay => "is only for method payid",
         };
         for name in refused_payout_fields(method) {
             judge(name, !self.has(name), rule);
@@ -231,7 +237,16 @@ impl Payout {
                     account_number::is_cbu(account) || account_number::is_cbu_alias(account),
                     check_digit_rules::CBU,
                 ),
-                _ => (true, ""),
+                (
+                    Method::BankTransfer
+                    | Method::CashStore
+                    | Method::Card
+                    | Method::Cash
+                    | Method::Crypto
+                    | Method::PayId
+                    | Method::RedirectPay,
+                    _,
+                ) => (true, ""),
             };
             if !fits {
                 problems.add("payout.bank_account", rule);
@@ -261,16 +276,27 @@ impl Payout {
     }
 
     fn has(&self, name: &str) -> bool {
+        let Self {
+            recipient_name,
+            bank_account,
+            bank_code,
+            account_type,
+            beneficiary_tax_id,
+            payid,
+            payid_type,
+            bsb,
+            partner_destination,
+        } = self;
         match name {
-            "recipient_name" => self.recipient_name.is_some(),
-            "bank_account" => self.bank_account.is_some(),
-            "bank_code" => self.bank_code.is_some(),
-            "account_type" => self.account_type.is_some(),
-            "beneficiary_tax_id" => self.beneficiary_tax_id.is_some(),
-            "payid" => self.payid.is_some(),
-            "payid_type" => self.payid_type.is_some(),
-            "bsb" => self.bsb.is_some(),
-            PARTNER => self.is_partner(),
+            "recipient_name" => recipient_name.is_some(),
+            "bank_account" => bank_account.is_some(),
+            "bank_code" => bank_code.is_some(),
+            "account_type" => account_type.is_some(),
+            "beneficiary_tax_id" => beneficiary_tax_id.is_some(),
+            "payid" => payid.is_some(),
+            "payid_type" => payid_type.is_some(),
+            "bsb" => bsb.is_some(),
+            PARTNER => partner_destination.is_some(),
             _ => false,
         }
     }
@@ -295,6 +321,23 @@ impl PayIdType {
                 let fits = payid.len() == 11 && payid.bytes().all(|byte| byte.is_ascii_digit());
                 (fits, ABN_LENGTH_RULE)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_member_that_a_route_may_ask_for_is_found_where_it_is_and_nowhere_else() {
+        for name in PAYOUT_FIELDS {
+            // The text is a kind of PayID too.
+            let payout: Payout = serde_json::from_value(json!({ name: "email" })).expect("a payout");
+            let found: Vec<_> = PAYOUT_FIELDS.into_iter().filter(|name| payout.has(name)).collect();
+            assert_eq!(found, [name]);
         }
     }
 }

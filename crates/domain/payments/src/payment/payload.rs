@@ -84,8 +84,19 @@ struct PayoutData<'a> {
 impl<'a> PayoutData<'a> {
     /// The recipient that was sent. For a bank beneficiary, its IBAN, SWIFT and names are included.
     fn of(payout: &'a Payout) -> Option<Self> {
-        let bank = payout.partner_destination.as_ref().and_then(|destination| destination.bank());
-        let recipient_name = payout.recipient_name.as_deref();
+        let Payout {
+            recipient_name,
+            bank_account,
+            bank_code,
+            partner_destination,
+            account_type: _,
+            beneficiary_tax_id: _,
+            payid: _,
+            payid_type: _,
+            bsb: _,
+        } = payout;
+        let bank = partner_destination.as_ref().and_then(|destination| destination.bank());
+        let recipient_name = recipient_name.as_deref();
         let data = match bank {
             Some(bank) => Self {
                 bank_code: bank.swift.as_deref(),
@@ -94,8 +105,8 @@ impl<'a> PayoutData<'a> {
                 bank_name: bank.beneficiary_bank.as_deref(),
             },
             None => Self {
-                bank_code: payout.bank_code.as_deref(),
-                bank_account: payout.bank_account.as_deref(),
+                bank_code: bank_code.as_deref(),
+                bank_account: bank_account.as_deref(),
                 recipient_name,
                 bank_name: None,
             },
