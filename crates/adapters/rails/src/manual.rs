@@ -74,6 +74,7 @@ fn shown(at: Option<Timestamp>) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use quipu_merchants::{instruction_members, needed_instructions};
     use quipu_payments::PaymentType;
 
     use super::*;
@@ -109,6 +110,29 @@ mod tests {
         assert!(issued(Method::Crypto, Currency::TRY, &crypto).instructions.crypto_details.is_some());
         let card = json!({ "redirect_url": "https://scheme.example/pay" });
         assert!(issued(Method::Card, Currency::TRY, &card).instructions.redirect_url.is_some());
+    }
+
+    #[test]
+    fn all_that_a_route_may_name_is_shown_and_what_it_must_name_is_enough() {
+        for (method, currency) in
+            Method::ALL.into_iter().flat_map(|m| [(m, Currency::AUD), (m, Currency::ARS)])
+        {
+            let needed = needed_instructions(method, currency);
+            for names in [needed, instruction_members(method)] {
+                let members = names.iter().map(|name| ((*name).to_owned(), json!(name))).collect();
+                let shown = issued(method, currency, &Value::Object(members)).instructions;
+                assert!(shown.way_to_pay().is_some(), "{method:?} {currency} {names:?}");
+                let text = json!(shown).to_string();
+                for name in names {
+                    let is_shown = text.contains(&format!("\"{name}\":\"{name}\""));
+                    let is_of_australia_only = *name == "bsb" && !needed.contains(name);
+                    assert!(
+                        is_shown || is_of_australia_only,
+                        "{method:?} {currency}: {name} is not in {text}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -41,6 +41,6 @@ pub use payment_uri::is_payment_uri;
 pub use payout_fields::{PAYOUT_FIELDS, refused_payout_fields};
 pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, MANUAL_RAIL, Method, Route, RouteKey, SIMULATOR_RAIL};
-pub use route_list::parse_routes;
+pub use route_list::{instruction_members, needed_instructions, parse_routes};
 pub use scope::{Scope, Scopes};
 pub use usual_limits::{AddressBudget, KeyBudget, UsualLimits};

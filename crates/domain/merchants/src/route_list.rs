@@ -110,7 +110,7 @@ fn judge_whole(route: &Route, mut refuse: impl FnMut(&str, &dyn Display)) {
 }
 
 /// The members of `instructions` without which a payer cannot pay.
-const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'static str] {
+pub const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'static str] {
     match (method, currency) {
         (Method::BankTransfer, Currency::AUD) => &["bank_name", "account_holder", "account_number", "bsb"],
         (Method::BankTransfer | Method::Spei, _) => &["bank_name", "account_holder", "account_number"],
@@ -180,8 +180,8 @@ fn known_instructions(route: &Route) -> Vec<&'static str> {
     known
 }
 
-/// The members that a payer is shown but the payment itself does not give.
-const fn instruction_members(method: Method) -> &'static [&'static str] {
+/// The members of `instructions` that a payer is shown but the payment itself does not give.
+pub const fn instruction_members(method: Method) -> &'static [&'static str] {
     match method {
         Method::BankTransfer | Method::Spei => &ACCOUNT_MEMBERS,
         Method::PayId => &["payid", "payid_type", "payid_name"],
