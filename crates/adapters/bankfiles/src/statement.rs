@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use quipu_kernel::{Amount, Currency};
-use quipu_payments::{BankEntry, Side};
+use quipu_payments::{BankEntry, Side, says_nothing};
 
 use crate::{
     minor_units::minor,
@@ -294,8 +294,7 @@ impl Movement {
 
     /// Banks that have no reference write one of some words in its place, the same for every movement.
     fn take_reference(&mut self, text: &str) {
-        const NONE: [&str; 4] = ["NONREF", "NOREF", "NOTPROVIDED", "NONE"];
-        if !NONE.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        if !says_nothing(text) {
             self.bank_reference = Some(text.to_owned());
         }
     }

@@ -7,20 +7,18 @@ use quick_xml::{
     events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
 };
 use quipu_kernel::{Currency, Timestamp};
-use quipu_payments::{BankAccount, Debtor, Transfer};
+use quipu_payments::{BankAccount, Debtor, NOT_PROVIDED, Transfer};
 
 use crate::minor_units::decimal;
 
 const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
-/// Characters of an account's number, of another name of it, of its type, of a bank's name, and of a person's
+/// Characters of an account's number, of another name of it, of its type, of a bank's code or name, and of a person's
 /// identifier, at most.
 const ACCOUNT: usize = 34;
 const PROXY: usize = 2_048;
 const TYPE: usize = 35;
-const BANK: usize = 35;
+const BANK_CODE: usize = 35;
 const PERSON: usize = 35;
-/// The text for a required element whose value is not known.
-const NOT_PROVIDED: &str = "NOTPROVIDED";
 
 /// Why this account cannot be written in a file; `None` if it can. A name is never cut short, since it
 /// might become another account's.
@@ -38,8 +36,11 @@ pub fn account_misfit(account: &BankAccount) -> Option<&'static str> {
             fits(account.account_type.as_deref(), TYPE),
             "the type of the account does not fit: 35 characters at most",
         ),
-        (fits(account.swift.as_deref(), BANK), "the SWIFT code does not fit: 35 characters at most"),
-        (fits(account.clearing_code.as_deref(), BANK), "the bank code does not fit: 35 characters at most"),
+        (fits(account.swift.as_deref(), BANK_CODE), "the SWIFT code does not fit: 35 characters at most"),
+        (
+            fits(account.clearing_code.as_deref(), BANK_CODE),
+            "the bank code does not fit: 35 characters at most",
+        ),
     ];
     complaints.into_iter().find(|(fits, _)| !fits).map(|(_, complaint)| complaint)
 }
@@ -205,9 +206,9 @@ impl<W: Write> Xml<W> {
         self.within(name, |xml| {
             xml.within("FinInstnId", |xml| match (swift, code) {
                 (Some(swift), _) if is_bic(swift) => xml.leaf("BICFI", swift, 11),
-                (_, Some(code)) => xml.within("ClrSysMmbId", |xml| xml.leaf("MmbId", code, BANK)),
+                (_, Some(code)) => xml.within("ClrSysMmbId", |xml| xml.leaf("MmbId", code, BANK_CODE)),
                 (other, None) => {
-                    xml.within("Othr", |xml| xml.leaf("Id", other.unwrap_or(NOT_PROVIDED), BANK))
+                    xml.within("Othr", |xml| xml.leaf("Id", other.unwrap_or(NOT_PROVIDED), BANK_CODE))
                 }
             })
         })

@@ -9,6 +9,7 @@ use quipu_kernel::{Amount, Currency, PaymentId};
 use quipu_merchants::Direction;
 
 use crate::{
+    bank::not_provided::says_nothing,
     details::kind::PaymentType,
     rail::event::{RailEvent, RailEventKind, kept_reference},
 };
@@ -165,11 +166,6 @@ impl BankEntry {
             provider_reference: kept_reference(&self.reference),
         }
     }
-}
-
-/// Whether a bank wrote this word because it has no text.
-fn says_nothing(text: &str) -> bool {
-    ["NOTPROVIDED", "NONREF", "NOREF", "NONE"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Whether a text contains the identifier of a payment, however a bank would change it.

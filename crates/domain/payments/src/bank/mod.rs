@@ -2,4 +2,5 @@
 
 pub(crate) mod entry;
 pub(crate) mod file;
+pub(crate) mod not_provided;
 pub(crate) mod transfer;

@@ -3,7 +3,11 @@
 use quipu_kernel::{Amount, PaymentId};
 use quipu_merchants::Route;
 
-use crate::{bank::entry::names_a_payment, details::payout::Payout, payment::Payment};
+use crate::{
+    bank::{entry::names_a_payment, not_provided::NOT_PROVIDED},
+    details::payout::Payout,
+    payment::Payment,
+};
 
 /// An account and its bank, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,7 +102,7 @@ impl Transfer {
         Self {
             end_to_end_id: terms.id.as_str().to_owned(),
             amount: terms.amount,
-            recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
+            recipient: recipient.unwrap_or_else(|| NOT_PROVIDED.to_owned()),
             address,
             tax_id: beneficiary_tax_id,
             account,
