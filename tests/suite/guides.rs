@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use quipu_payments::FailureCode;
 use quipu_tests::{Block, Database, Gateway, Setup, blocks, document, free_port};
 
 /// A line of the shell that waits until this one, which has no single quotes, succeeds, and fails after a minute.
@@ -145,10 +146,23 @@ fn every_error_code_has_its_row() {
         .collect();
     let guide = document("docs/ERRORS.md");
     let rows = guide.lines().filter(|line| line.starts_with("| `"));
-    let first_cells = rows.filter_map(|row| row.split(" | ").next());
-    let named: BTreeSet<_> =
-        first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+    let named: BTreeSet<_> = rows.flat_map(codes_of).collect();
     assert_eq!(named, codes);
+}
+
+/// A merchant's program that reads the code of a failure finds in the table each that is our own, and no other.
+#[test]
+fn every_failure_code_has_its_row() {
+    let guide = document("docs/API.md");
+    let (_, table) = guide.split_once("\n| `code` | The payment |\n| --- | --- |\n").expect("the table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let named: BTreeSet<_> = rows.flat_map(codes_of).collect();
+    assert_eq!(named, FailureCode::NAMES.map(str::to_owned).into());
+}
+
+/// The codes in the first cell of a row.
+fn codes_of(row: &str) -> impl Iterator<Item = String> {
+    row.split(" | ").next().into_iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned)
 }
 
 #[test]

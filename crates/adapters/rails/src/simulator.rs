@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{Amount, Clock, Environment, Timestamp};
 use quipu_merchants::{Direction, Route, SIMULATOR_RAIL};
 use quipu_payments::{
-    Arrival, Due, DueAction, Failure, IssuedInstructions, Payment, Rail, RailEvent, RailEventKind,
-    RailStatus, Status, Submission,
+    Arrival, Due, DueAction, Failure, FailureCode, IssuedInstructions, Payment, Rail, RailEvent,
+    RailEventKind, RailStatus, Status, Submission,
 };
 
 use crate::{simulated_instructions::simulated_instructions, steering::Steering};
@@ -28,10 +28,7 @@ impl Simulator {
     }
 
     fn failure() -> Failure {
-        Failure {
-            code: "SIMULATED_FAILURE".to_owned(),
-            message: "the simulator was told to fail this payment".to_owned(),
-        }
+        Failure::new(FailureCode::SimulatedFailure, "the simulator was told to fail this payment")
     }
 
     fn one_delay_after(&self, at: Timestamp) -> Timestamp {
@@ -143,10 +140,10 @@ impl Rail for Simulator {
 
     async fn submit(&self, payment: &Payment) -> Submission {
         if !is_simulated(payment) {
-            return Submission::Rejected(Failure {
-                code: Failure::RAIL_REJECTED.to_owned(),
-                message: "the simulator moves no live money".to_owned(),
-            });
+            return Submission::Rejected(Failure::new(
+                FailureCode::RailRejected,
+                "the simulator moves no live money",
+            ));
         }
         match Steering::of(&payment.terms().customer) {
             Steering::Timeout => Submission::Unknown,

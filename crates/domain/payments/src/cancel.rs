@@ -8,7 +8,12 @@ use serde_json::Value;
 
 use crate::{
     error::CancelError,
-    payment::{Failure, MAX_REASON, Payment, apply::TransitionContext, status::Trigger},
+    payment::{
+        MAX_REASON, Payment,
+        apply::TransitionContext,
+        failure::{Failure, FailureCode},
+        status::Trigger,
+    },
     ports::PaymentReads,
 };
 
@@ -56,7 +61,7 @@ impl CancelPayment {
         id: &PaymentId,
         reason: CancelReason,
     ) -> Result<Payment, CancelError> {
-        let failure = reason.0.map(|message| Failure { code: Failure::CANCELLED.to_owned(), message });
+        let failure = reason.0.map(|message| Failure::new(FailureCode::Cancelled, message));
         let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
         let decide = |payment: Payment| {
             let status = payment.status();

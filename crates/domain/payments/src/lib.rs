@@ -51,13 +51,14 @@ pub use payment::apply::{NotMoved, TransitionContext};
 pub use payment::changes::{BeforeChange, Changed, CustomerClaim, NewCustomer, put_moved, put_new};
 pub use payment::counters::{COUNTER, counter_of_day, day_of_counter};
 pub use payment::decision::ManualDecision;
+pub use payment::failure::{Failure, FailureCode};
 pub use payment::page_links::{PageAddress, PageLinks};
 pub use payment::payload::events;
 pub use payment::refund::{NotRefundable, Refund};
 pub use payment::status::{Situation, Status, Trigger};
 pub use payment::stored_events::{StoredEvent, contradictions};
 pub use payment::view::{PaymentRecord, creation_answer};
-pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
+pub use payment::{Due, DueAction, InRequestWebhook, Payment, State, Terms};
 pub use ports::{
     BankReads, CrossTenantReads, KeptKey, PaymentFilter, PaymentReads, ReceiptFilter, SearchFilter,
 };

@@ -10,6 +10,7 @@ pub(crate) mod apply;
 pub(crate) mod changes;
 pub(crate) mod counters;
 pub(crate) mod decision;
+pub(crate) mod failure;
 pub(crate) mod moves;
 pub(crate) mod page_links;
 pub(crate) mod payload;
@@ -22,7 +23,6 @@ pub(crate) mod view;
 use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};
 use quipu_merchants::{Method, ReturnUrls, RouteKey};
 use quipu_webhooks::EventName;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     details::{
@@ -31,7 +31,10 @@ use crate::{
         kind::{PaymentType, RedirectScheme, TrafficType},
         payout::Payout,
     },
-    payment::status::{Situation, Status},
+    payment::{
+        failure::Failure,
+        status::{Situation, Status},
+    },
 };
 
 /// A webhook target that a request named for its own payment.
@@ -41,46 +44,6 @@ pub struct InRequestWebhook {
     pub url: String,
     /// The events that are sent to it.
     pub events: Vec<EventName>,
-}
-
-/// Why a payment failed, or was undone after it had succeeded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// A stable code: one of those below, or the rail's own.
-    pub code: String,
-    /// The reason in words, for a person.
-    pub message: String,
-}
-
-impl Failure {
-    /// The payer did not pay in time, or nobody named the recipient of a hosted withdrawal in time.
-    pub const EXPIRED: &str = "EXPIRED";
-    /// The merchant cancelled a withdrawal and gave a reason.
-    pub const CANCELLED: &str = "CANCELLED";
-    /// The payer declined on the page that plays a scheme in the test environment.
-    pub const DECLINED: &str = "DECLINED";
-    /// A person of the operator's staff decided that it failed.
-    pub const OPERATOR: &str = "OPERATOR";
-    /// The bank sent a completed withdrawal back.
-    pub const PAYOUT_RETURNED: &str = "PAYOUT_RETURNED";
-    /// The rail did not accept the payment.
-    pub const RAIL_REJECTED: &str = "RAIL_REJECTED";
-    /// The rail reported that the payment failed, under no code of its own.
-    pub const RAIL_FAILED: &str = "RAIL_FAILED";
-    /// It failed for a reason that nobody gave.
-    pub const FAILED: &str = "FAILED";
-    /// The most characters of a rail's own code.
-    pub const MOST_IN_CODE: usize = 64;
-    /// The most characters of a rail's own words.
-    pub const MOST_IN_MESSAGE: usize = 500;
-
-    /// A failure that a rail reported, with its own code and words if it gave any.
-    pub fn reported(code: Option<String>, message: Option<String>) -> Self {
-        Self {
-            code: code.unwrap_or_else(|| Self::RAIL_FAILED.to_owned()),
-            message: message.unwrap_or_else(|| "the rail reported a failure".to_owned()),
-        }
-    }
 }
 
 /// The most characters of a reason that a merchant or a member of staff gives.

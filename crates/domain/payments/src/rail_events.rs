@@ -25,9 +25,10 @@ use crate::{
         received::{RailEventOutcome, ReceivedEvent, filed_under},
     },
     payment::{
-        Due, Failure, Payment,
+        Due, Payment,
         apply::TransitionContext,
         changes::{as_it_stands, put_claimed, put_named},
+        failure::Failure,
         moves::chain,
         status::{Status, Trigger},
     },

@@ -8,7 +8,7 @@ use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant, wire_names
 use crate::{
     choice::choice_id,
     error::RailEventError,
-    payment::{Failure, Payment, changes, status::Status},
+    payment::{Payment, changes, failure::FailureCode, status::Status},
     ports::PaymentReads,
     rail::event::{RailEvent, RailEventKind},
     rail_events::ProcessRailEvent,
@@ -71,7 +71,7 @@ impl SimulateScheme {
             currency: Some(payment.terms().currency),
             provider_reference: None,
             occurred_at: Some(self.clock.now()),
-            code: declined.then(|| Failure::DECLINED.to_owned()),
+            code: declined.then(|| FailureCode::Declined.as_str().to_owned()),
             message: declined.then(|| "the payer declined on the scheme's page".to_owned()),
         };
         match self.rail_events.run_choice(&payment.terms().rail, &event, &payment).await {

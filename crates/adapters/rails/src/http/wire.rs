@@ -4,8 +4,8 @@ use hyper::StatusCode;
 use quipu_kernel::{Amount, Currency, Environment, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method, ReturnUrls};
 use quipu_payments::{
-    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
-    RedirectScheme, Submission, provider_reference,
+    Arrival, Customer, Failure, FailureCode, Instructed, Instructions, Payment, PaymentType, Payout,
+    RailStatus, RedirectScheme, Submission, provider_reference,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -193,7 +193,7 @@ fn rejection(code: Option<String>, message: Option<String>) -> Failure {
         Some(code) => format!("{code}: {message}"),
         None => message,
     };
-    Failure { code: Failure::RAIL_REJECTED.to_owned(), message }
+    Failure::new(FailureCode::RailRejected, message)
 }
 
 /// Instructions with each of their texts as it may be shown to a payer. None is cut short: half an account number or

@@ -12,9 +12,10 @@ use crate::{
     details::instructions::Instructions,
     error::CreateError,
     payment::{
-        Due, DueAction, Failure, Payment,
+        Due, DueAction, Payment,
         apply::TransitionContext,
         changes::{self, Changed},
+        failure::Failure,
         status::Trigger,
         view,
     },

@@ -6,8 +6,9 @@ use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 
 use crate::payment::{
-    Due, Failure, Payment, State, Terms,
+    Due, Payment, State, Terms,
     changes::{self, BeforeChange, Changed},
+    failure::{Failure, FailureCode},
     payload,
     status::{Status, Trigger},
 };
@@ -127,18 +128,19 @@ fn postings(terms: &Terms, state: &State, trigger: Trigger) -> Result<Option<Tra
 
 /// The reason why the payment has failed, if it has. Money that arrives late takes an earlier failure back.
 fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
-    let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
     match trigger {
         Trigger::Expire if direction == Direction::Withdrawal => {
-            Some(named(Failure::EXPIRED, "nobody said in time where the payout goes"))
+            Some(Failure::new(FailureCode::Expired, "nobody said in time where the payout goes"))
         }
-        Trigger::Expire => Some(named(Failure::EXPIRED, "the payment was not paid in time")),
+        Trigger::Expire => Some(Failure::new(FailureCode::Expired, "the payment was not paid in time")),
         Trigger::Return => {
             let message = given.map(|failure| failure.message);
-            let message = message.as_deref().unwrap_or("the bank sent the payout back");
-            Some(named(Failure::PAYOUT_RETURNED, message))
+            let message = message.unwrap_or_else(|| "the bank sent the payout back".to_owned());
+            Some(Failure::new(FailureCode::PayoutReturned, message))
         }
-        Trigger::Fail => Some(given.unwrap_or_else(|| named(Failure::FAILED, "the payment failed"))),
+        Trigger::Fail => {
+            Some(given.unwrap_or_else(|| Failure::new(FailureCode::Failed, "the payment failed")))
+        }
         Trigger::Cancel | Trigger::GiveUp => given,
         Trigger::Submit | Trigger::Confirm | Trigger::ArriveLate | Trigger::Refund(_) => None,
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     details::{kind::PaymentType, payout::Payout},
-    payment::{Failure, Payment, status::Status, step_events},
+    payment::{Payment, failure::Failure, status::Status, step_events},
 };
 
 #[derive(Serialize)]

@@ -15,7 +15,7 @@ use crate::{
         kind::{PaymentType, TrafficType},
         payout::Payout,
     },
-    payment::{Failure, Payment, status::Status},
+    payment::{Payment, failure::Failure, status::Status},
 };
 
 /// A payment in the shape in which create, get and list answer it: one flat object with the members of a

@@ -8,7 +8,7 @@ use quipu_kernel::{Amount, Currency, Timestamp};
 
 use crate::{
     details::instructions::Instructions,
-    payment::{Failure, Payment},
+    payment::{Payment, failure::Failure},
     rail::event::RailEvent,
 };
 

@@ -3,7 +3,7 @@
 use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, wire_names};
 use serde_json::Value;
 
-use crate::payment::{Failure, Payment};
+use crate::payment::{Payment, failure::Failure};
 
 /// The most characters of an event's identifier, and of its reference.
 const MOST_IN_NAME: usize = 255;

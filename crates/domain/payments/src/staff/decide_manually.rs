@@ -9,7 +9,11 @@ use serde_json::Value;
 use crate::{
     error::{DecideError, NotAllowed},
     payment::{
-        Failure, MAX_REASON, Payment, apply::TransitionContext, changes::Changed, decision::ManualDecision,
+        MAX_REASON, Payment,
+        apply::TransitionContext,
+        changes::Changed,
+        decision::ManualDecision,
+        failure::{Failure, FailureCode},
         moves::chain,
     },
     ports::CrossTenantReads,
@@ -73,10 +77,9 @@ impl DecidePayment {
         record: &(dyn Fn(&Payment, &Payment) -> Recorded + Sync),
     ) -> Result<Payment, DecideError> {
         let failure = match decision {
-            ManualDecision::Fail | ManualDecision::Return => Some(Failure {
-                code: Failure::OPERATOR.to_owned(),
-                message: reason.unwrap_or("decided by the operator").to_owned(),
-            }),
+            ManualDecision::Fail | ManualDecision::Return => {
+                Some(Failure::new(FailureCode::Operator, reason.unwrap_or("decided by the operator")))
+            }
             ManualDecision::Submit | ManualDecision::Complete => None,
         };
         let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };

@@ -18,9 +18,9 @@ use super::{
     world::{MockBank, START, World, bank_asked_after, creation, deposit, ready, with},
 };
 use crate::{
-    Capacity, CreateError, CrossTenantReads as _, Due, DueAction, Failure, Instructed, Instructions,
-    IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter, Reservation, Reserved,
-    Status, Submission, TransitionContext, Trigger,
+    Capacity, CreateError, CrossTenantReads as _, Due, DueAction, Failure, FailureCode, Instructed,
+    Instructions, IssuedInstructions, ParkReason, Payment, RailEventKind, RailStatus, ReceiptFilter,
+    Reservation, Reserved, Status, Submission, TransitionContext, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
@@ -101,7 +101,7 @@ fn refused_after(meanwhile: Trigger, key: Option<&str>) -> (Status, Vec<(RailEve
     let at_call = Arc::clone(&moves);
     rail.expect_instruct().times(1).returning(move |_| {
         at_call.get().expect("a move")();
-        Instructed::Rejected(Failure { code: "RAIL_REJECTED".to_owned(), message: String::new() })
+        Instructed::Rejected(Failure::new(FailureCode::RailRejected, ""))
     });
     let world = World::with_rail(rail);
     let (store, entropy) = (Arc::clone(&world.store), Arc::clone(&world.entropy));
@@ -167,9 +167,9 @@ fn a_deposit_whose_call_had_no_certain_outcome_is_given_its_instructions_later()
 fn a_deposit_whose_call_had_no_certain_outcome_fails_if_the_rail_refuses_it_later() {
     let mut rail = issuing(DueAction::Ask);
     rail.expect_ask().returning(|_| RailStatus::NotFound);
-    rail.expect_instruct().times(1).returning(|_| {
-        Instructed::Rejected(Failure { code: "RAIL_REJECTED".to_owned(), message: String::new() })
-    });
+    rail.expect_instruct()
+        .times(1)
+        .returning(|_| Instructed::Rejected(Failure::new(FailureCode::RailRejected, "")));
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     let failed = attend(&world, &id);

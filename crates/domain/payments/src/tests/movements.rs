@@ -10,8 +10,8 @@ use quipu_kernel::{Page, PaymentId};
 
 use super::world::{World, amount, deposit, ready};
 use crate::{
-    Attention, CrossTenantReads as _, Failure, ParkReason, ProcessRailEvent, RailEvent, RailEventError,
-    RailEventKind, RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
+    Attention, CrossTenantReads as _, Failure, FailureCode, ParkReason, ProcessRailEvent, RailEvent,
+    RailEventError, RailEventKind, RailEventOutcome, Receipt, ReceiptFilter, Status, Trigger,
 };
 
 /// The receipts of which a person was told, and the payments of which a message was lost.
@@ -97,7 +97,7 @@ fn a_person_is_told_of_a_refusal_that_could_not_be_parked() {
     let id = world.created(&deposit()).id().clone();
     let paid = world.moved(&id, Trigger::Confirm);
     let rail_events = rail_events(&world).with_attention(called.clone());
-    let failure = Failure { code: Failure::RAIL_REJECTED.to_owned(), message: String::new() };
+    let failure = Failure::new(FailureCode::RailRejected, "");
     let numbers = || {
         let (parked, lost) = (called.0.lock(), called.1.lock());
         (parked.expect("nobody panicked").len(), lost.expect("nobody panicked").clone())

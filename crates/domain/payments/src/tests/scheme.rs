@@ -10,8 +10,9 @@ use super::{
     world::{START, TENANT, World, deposit, ready, standing},
 };
 use crate::{
-    CrossTenantReads as _, DueAction, Failure, Payment, PaymentReads, PaymentType, ProcessRailEvent,
-    RailStatus, ReceiptFilter, SchemeDecision, SimulateScheme, Status, Terms, TransitionContext, Trigger,
+    CrossTenantReads as _, DueAction, Failure, FailureCode, Payment, PaymentReads, PaymentType,
+    ProcessRailEvent, RailStatus, ReceiptFilter, SchemeDecision, SimulateScheme, Status, Terms,
+    TransitionContext, Trigger,
 };
 
 fn scheme(world: &World) -> SimulateScheme {
@@ -29,7 +30,7 @@ fn parked(world: &World) -> u64 {
 fn a_payer_completes_or_declines_a_payment_that_waits() {
     for (decision, status, code) in [
         (SchemeDecision::Approve, Status::Completed, None),
-        (SchemeDecision::Decline, Status::Failed, Some(Failure::DECLINED)),
+        (SchemeDecision::Decline, Status::Failed, Some(FailureCode::Declined.as_str())),
     ] {
         let world = World::new();
         let id = world.created(&deposit()).id().clone();
@@ -98,7 +99,7 @@ fn answered_at_once_with(
 #[test]
 fn what_a_payer_chose_first_is_not_contradicted_by_the_simulator() {
     let refused = || {
-        let failure = Failure { code: "SIMULATED_FAILURE".to_owned(), message: String::new() };
+        let failure = Failure::new(FailureCode::SimulatedFailure, "");
         RailStatus::Failed(failure)
     };
     for (answer, decision, status) in [
