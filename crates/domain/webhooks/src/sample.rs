@@ -8,32 +8,33 @@ use crate::{envelope::Envelope, name::EventName};
 
 /// The payload of a sample of this event.
 pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tenant) -> String {
+    let deposit = |previous, status, version| payment("deposit", (previous, status), version, at);
+    let withdrawal = |previous, status, version| payment("withdrawal", (previous, status), version, at);
+    let moved = |status| json!({ "ticket": ticket(status, at) });
     let data = match name {
-        EventName::TicketCreated
-        | EventName::TicketUpdated
-        | EventName::TicketResolved
-        | EventName::TicketClosed => json!({ "ticket": ticket(name, at) }),
-        EventName::TicketCommentAdded => json!({ "ticket": ticket(name, at), "comment": comment(at) }),
-        _ => payment(name, at),
+        EventName::PaymentCreated => deposit(None, "processing", 1),
+        EventName::PaymentProcessing => withdrawal(Some("pending"), "processing", 2),
+        EventName::PaymentCompleted => deposit(Some("processing"), "completed", 2),
+        EventName::PaymentFailed => deposit(Some("processing"), "failed", 2),
+        EventName::PaymentCancelled => withdrawal(Some("pending"), "cancelled", 2),
+        EventName::PaymentRefunded => deposit(Some("completed"), "refunded", 3),
+        EventName::PayoutCreated => withdrawal(None, "pending", 1),
+        EventName::PayoutCompleted => withdrawal(Some("processing"), "completed", 3),
+        EventName::PayoutFailed => withdrawal(Some("processing"), "failed", 3),
+        EventName::TicketCreated => moved("open"),
+        EventName::TicketUpdated => moved("in_progress"),
+        EventName::TicketCommentAdded => {
+            json!({ "ticket": ticket("in_progress", at), "comment": comment(at) })
+        }
+        EventName::TicketResolved => moved("resolved"),
+        EventName::TicketClosed => moved("closed"),
     };
     Envelope::new(id, name, at, tenant, data).payload()
 }
 
-fn payment(name: EventName, at: Timestamp) -> Value {
-    let payout = name.as_str().starts_with("payout.");
-    let (previous, status, version) = match name {
-        EventName::PaymentCreated => (None, "processing", 1),
-        EventName::PayoutCreated => (None, "pending", 1),
-        EventName::PaymentProcessing => (Some("pending"), "processing", 2),
-        EventName::PaymentFailed => (Some("processing"), "failed", 2),
-        EventName::PayoutFailed => (Some("processing"), "failed", 3),
-        EventName::PayoutCompleted => (Some("processing"), "completed", 3),
-        EventName::PaymentCancelled => (Some("pending"), "cancelled", 2),
-        EventName::PaymentRefunded => (Some("completed"), "refunded", 3),
-        _ => (Some("processing"), "completed", 2),
-    };
-    let withdrawal = payout || matches!(name, EventName::PaymentProcessing | EventName::PaymentCancelled);
-    let kind = if withdrawal { "withdrawal" } else { "deposit" };
+/// The data of the step of a payment of this kind from one status to another.
+fn payment(kind: &str, (previous, status): (Option<&str>, &str), version: i32, at: Timestamp) -> Value {
+    let withdrawal = kind == "withdrawal";
     let failure =
         (status == "failed").then(|| json!({ "code": "SAMPLE", "message": "a sample of a failure" }));
     let mut customer_data = json!({
@@ -70,13 +71,7 @@ fn payment(name: EventName, at: Timestamp) -> Value {
     })
 }
 
-fn ticket(name: EventName, at: Timestamp) -> Value {
-    let status = match name {
-        EventName::TicketCreated => "open",
-        EventName::TicketResolved => "resolved",
-        EventName::TicketClosed => "closed",
-        _ => "in_progress",
-    };
+fn ticket(status: &str, at: Timestamp) -> Value {
     let resolved = matches!(status, "resolved" | "closed");
     json!({
         "ticket_id": "00000000-0000-7000-8000-000000000000",
@@ -114,16 +109,21 @@ mod tests {
     use super::*;
     use crate::fixtures::{NOON, endpoint};
 
+    /// The sample of this event.
+    fn sample(name: EventName) -> Value {
+        let id = EventId::restore("evt_1".to_owned());
+        let text = sample_payload(name, &id, NOON, endpoint(crate::endpoint::Source::Admin).tenant);
+        serde_json::from_str(&text).expect("JSON")
+    }
+
     #[test]
     fn every_event_has_a_sample_in_the_envelope_of_real_ones() {
         for name in EventName::ALL {
-            let id = EventId::restore("evt_1".to_owned());
-            let text = sample_payload(name, &id, NOON, endpoint(crate::endpoint::Source::Admin).tenant);
-            let sample: Value = serde_json::from_str(&text).expect("JSON");
+            let sample = sample(name);
             assert_eq!(sample["type"], name.as_str());
             assert_eq!((&sample["id"], &sample["merchant_id"]), (&json!("evt_1"), &json!(7)));
             let about = if name.as_str().starts_with("ticket.") { "ticket" } else { "payment" };
-            assert!(sample["data"][about].is_object(), "{text}");
+            assert!(sample["data"][about].is_object(), "{sample}");
             assert_eq!(sample["data"]["comment"].is_object(), name == EventName::TicketCommentAdded);
             if about == "payment" {
                 assert_eq!(sample["data"]["status_version"], sample["data"]["payment"]["status_version"]);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_of_a_payment_or_ticket_that_has_such_an_event() {
-        for (name, kind, previous, status, version) in [
+        let payments = [
             (EventName::PaymentCreated, "deposit", None, "processing", 1),
             (EventName::PaymentProcessing, "withdrawal", Some("pending"), "processing", 2),
             (EventName::PaymentCompleted, "deposit", Some("processing"), "completed", 2),
@@ -143,8 +143,18 @@ mod tests {
             (EventName::PayoutCreated, "withdrawal", None, "pending", 1),
             (EventName::PayoutCompleted, "withdrawal", Some("processing"), "completed", 3),
             (EventName::PayoutFailed, "withdrawal", Some("processing"), "failed", 3),
-        ] {
-            let shown = payment(name, NOON)["payment"].take();
+        ];
+        let tickets = [
+            (EventName::TicketCreated, "open", false),
+            (EventName::TicketUpdated, "in_progress", false),
+            (EventName::TicketCommentAdded, "in_progress", false),
+            (EventName::TicketResolved, "resolved", true),
+            (EventName::TicketClosed, "closed", true),
+        ];
+        let named: Vec<_> = payments.iter().map(|row| row.0).chain(tickets.iter().map(|row| row.0)).collect();
+        assert_eq!(named, EventName::ALL);
+        for (name, kind, previous, status, version) in payments {
+            let shown = sample(name)["data"]["payment"].take();
             let told =
                 json!([shown["type"], shown["previous_status"], shown["status"], shown["status_version"]]);
             assert_eq!(told, json!([kind, previous, status, version]), "{name:?}");
@@ -152,14 +162,8 @@ mod tests {
             assert_eq!(shown["refunded_amount"] == shown["amount"], status == "refunded", "{name:?}");
             assert_eq!(shown["customer_data"]["payout"].is_object(), kind == "withdrawal", "{name:?}");
         }
-        for (name, status, is_resolved) in [
-            (EventName::TicketCreated, "open", false),
-            (EventName::TicketUpdated, "in_progress", false),
-            (EventName::TicketCommentAdded, "in_progress", false),
-            (EventName::TicketResolved, "resolved", true),
-            (EventName::TicketClosed, "closed", true),
-        ] {
-            let shown = ticket(name, NOON);
+        for (name, status, is_resolved) in tickets {
+            let shown = sample(name)["data"]["ticket"].take();
             assert_eq!((&shown["status"], shown["resolved_at"].is_string()), (&json!(status), is_resolved));
         }
     }
