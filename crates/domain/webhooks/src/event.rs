@@ -13,10 +13,11 @@ pub struct Event {
     pub name: EventName,
     /// When it happened.
     pub at: Timestamp,
-    /// The payment it is about, if any.
+    /// The payment of which it tells a step, if any. An event about a payment that is not a step names the payment in its
+    /// `data` only, since `quipu check` takes every event that has one here for that of a step.
     pub payment_id: Option<PaymentId>,
     /// The payment's status before and after by their names in the interface, and its version: together the
-    /// `payment.*` events of a payment are its history.
+    /// `payment.*` events of a payment are its history, one for each step ([`EventName`]).
     pub status: Option<EventStatus>,
     /// The JSON that is delivered, byte for byte.
     pub payload: String,

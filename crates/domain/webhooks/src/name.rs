@@ -4,6 +4,11 @@ use quipu_kernel::wire_names;
 
 wire_names! {
     /// The name of an event (docs/WEBHOOKS.md).
+    ///
+    /// A name that begins with `payment.` is that of a step of a payment, its creation included, and every step has exactly
+    /// one event of such a name: the timeline shows these events as the history of the payment, and `quipu check` and the
+    /// simulation count them. An event whose name begins with `payout.` tells of such a step once more. An event about a
+    /// payment that is not a step has a name with another beginning.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum EventName {
         /// A payment is initialized.
