@@ -19,6 +19,7 @@ mod shell_word;
 mod signals;
 mod standard_error;
 mod standard_output;
+mod steady_clock;
 mod stop_signal;
 mod stopping;
 mod traces;

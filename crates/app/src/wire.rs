@@ -24,7 +24,7 @@ use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, Deliverer, DeliveryQueue, Signer};
 use tokio::runtime::Handle;
 
-use crate::{attention::LoudAttention, mode::Mode};
+use crate::{attention::LoudAttention, mode::Mode, steady_clock::SteadyClock};
 
 /// The parts that every command needs: the database, the keys, the clock and the source of randomness.
 #[derive(Clone)]
@@ -32,6 +32,7 @@ pub(crate) struct Foundation {
     pub(crate) store: Store,
     pub(crate) keyring: Arc<Keyring>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) steady_clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
 }
 
@@ -42,6 +43,7 @@ impl Foundation {
             store: open_store(settings, store).await?,
             keyring: Arc::new(keyring),
             clock: Arc::new(SystemClock),
+            steady_clock: Arc::new(SteadyClock::new(Arc::new(SystemClock))),
             entropy: Arc::new(SystemEntropy),
         })
     }
@@ -150,6 +152,7 @@ impl Foundation {
             queue: store(),
             courier: Arc::clone(&courier),
             clock: clock(),
+            steady_clock: Arc::clone(&self.steady_clock),
             entropy: entropy(),
             policy: settings.policy.clone(),
             at_once,

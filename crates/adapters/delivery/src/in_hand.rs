@@ -38,6 +38,8 @@ pub struct Parts {
     pub courier: Arc<dyn Courier>,
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
+    /// The same without jumps ahead by mistake, for what ends by the time that has passed.
+    pub steady_clock: Arc<dyn Clock>,
     /// The source of randomness, for the spread of retries.
     pub entropy: Arc<dyn Entropy>,
     /// The schedule of retries.

@@ -5,7 +5,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{task::JoinError, time::timeout};
+use tokio::{
+    task::JoinError,
+    time::{Instant, timeout},
+};
 
 use quipu_kernel::StoreError;
 
@@ -19,11 +22,18 @@ const ROUNDS: Duration = Duration::from_secs(2);
 /// The most endpoints that one round disables. If there are more, the next round follows at once.
 const DISABLED_AT_ONCE: u32 = 100;
 
+/// How long rounds must have been made before one disables endpoints. After a time in which the gateway attempted nothing,
+/// because it or its database was down, what is due is attempted first.
+const FIRST_ATTEMPTS: Duration = Duration::from_mins(5);
+
 /// Makes rounds until the dispatcher stops.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
+    let first_attempts = FIRST_ATTEMPTS.min(in_hand.parts.policy.disable_after);
+    let mut well_since = Instant::now();
     while !in_hand.is_stopping() {
         let part = Arc::clone(&in_hand);
-        let making = tokio::spawn(async move { make(&part).await });
+        let may_disable = well_since.elapsed() >= first_attempts;
+        let making = tokio::spawn(async move { make(&part, may_disable).await });
         let made = tokio::select! {
             made = making => made,
             // The task goes on and finishes what it has begun, such as telling that an endpoint was disabled.
@@ -36,6 +46,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
         };
         let are_more = made.unwrap_or_else(|error| {
             tracing::warn!(%error, "deliveries that dead nodes left could not be looked for");
+            well_since = Instant::now();
             false
         });
         let rest = if are_more { Duration::ZERO } else { ROUNDS };
@@ -46,9 +57,9 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
     }
 }
 
-/// Makes one round. Returns whether there is more to do than fits into it.
-async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreError> {
-    let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
+/// Makes one round, which disables endpoints if it may. Returns whether there is more to do than fits into it.
+async fn make(in_hand: &Arc<InHand>, may_disable: bool) -> Result<bool, StoreError> {
+    let queue = &in_hand.parts.queue;
     tidy_up(in_hand);
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
@@ -58,6 +69,10 @@ async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreError> {
         );
         in_hand.look.notify_one();
     }
+    if !may_disable {
+        return Ok(false);
+    }
+    let now = in_hand.parts.steady_clock.now();
     let disabled = queue.disable_failing(now, &in_hand.parts.policy, DISABLED_AT_ONCE).await?;
     let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
     for endpoint in disabled {

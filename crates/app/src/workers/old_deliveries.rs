@@ -17,6 +17,7 @@ const AT_ONCE: u32 = 1_000;
 /// The worker that deletes old deliveries.
 pub(crate) struct OldDeliveries {
     pub(crate) queue: Arc<dyn DeliveryQueue>,
+    /// Steady.
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) keep_for: Duration,
 }

@@ -17,6 +17,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// The worker that seals.
 pub(crate) struct Seal {
     pub(crate) chains: Arc<dyn Chains>,
+    /// Steady: no row gets a place before what is sealed.
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) after: Duration,
 }

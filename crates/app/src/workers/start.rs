@@ -44,12 +44,13 @@ pub(crate) fn start_workers(
         payments: foundation.payments(),
     };
     workers.start(|stop| watched.run(stop));
-    let expired_keys = ExpiredKeys { keys: foundation.used_keys(), clock: clock() };
+    let steady = || Arc::clone(&foundation.steady_clock);
+    let expired_keys = ExpiredKeys { keys: foundation.used_keys(), clock: steady() };
     workers.start(|stop| expired_keys.run(stop));
     let keep_for = settings.webhooks.keep_for;
-    let old_deliveries = OldDeliveries { queue: foundation.deliveries(), clock: clock(), keep_for };
+    let old_deliveries = OldDeliveries { queue: foundation.deliveries(), clock: steady(), keep_for };
     workers.start(|stop| old_deliveries.run(stop));
-    let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
+    let seal = Seal { chains: foundation.chains(), clock: steady(), after: settings.seal_after };
     workers.start(|stop| seal.run(stop));
     workers
 }

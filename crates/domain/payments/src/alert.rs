@@ -36,7 +36,7 @@ impl RaiseAlert {
         Self { commit, reads, clock }
     }
 
-    /// Checks a payment whose check is due. If it is still unresolved an alert is written, and answered so
+    /// Checks a payment whose check is due. If it is still unresolved, or was given up so, an alert is written, and answered so
     /// that the caller can report it.
     pub async fn attend(&self, claimed: &WorkInHand) -> Result<Option<Alert>, StoreError> {
         let at = self.clock.now();
@@ -46,7 +46,9 @@ impl RaiseAlert {
             Ok(id) => self.reads.payment(claimed.tenant, &id).await?,
             Err(_) => None,
         };
-        let unresolved = payment.filter(|payment| payment.status() == Status::Processing);
+        // After an outage it may be cancelled already, unresolved until the end of its day.
+        let unresolved =
+            payment.filter(|payment| matches!(payment.status(), Status::Processing | Status::Cancelled));
         let alert = unresolved.map(|payment| Alert { payment_id: payment.id().clone(), at });
         if let Some(alert) = &alert {
             changes.add(alert.clone());

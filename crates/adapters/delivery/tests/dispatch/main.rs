@@ -297,7 +297,8 @@ async fn a_round_that_takes_long_delays_neither_what_is_due_nor_what_was_changed
     let world = World::new();
     world.queue.disables_for_ever.store(true, Ordering::Relaxed);
     let endpoint = World::endpoint("healthy");
-    tokio::time::sleep(Duration::from_secs(10)).await;
+    tokio::time::sleep(Duration::from_mins(6)).await;
+    assert_eq!(world.queue.disabling.load(Ordering::Relaxed), 1, "a round hangs");
     world.queue.add(&world.owed(&endpoint, 0), false);
     world.until("what was due is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
     let url = TargetUrl::restore("https://moved.test".to_owned());
@@ -308,6 +309,27 @@ async fn a_round_that_takes_long_delays_neither_what_is_due_nor_what_was_changed
     world
         .until("what was moved is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 2)
         .await;
+    world.stop().await;
+}
+
+/// Otherwise an outage of our own would disable endpoints whose receivers are well.
+#[tokio::test(start_paused = true)]
+async fn what_is_due_is_attempted_for_five_minutes_before_an_endpoint_is_disabled() {
+    let world = World::new();
+    let disabling = || world.queue.disabling.swap(0, Ordering::Relaxed);
+    let minutes = |minutes| tokio::time::sleep(Duration::from_mins(minutes));
+    minutes(4).await;
+    assert_eq!(disabling(), 0, "the gateway has just begun");
+    minutes(2).await;
+    assert!(disabling() > 0);
+    world.queue.is_away.store(true, Ordering::Relaxed);
+    minutes(10).await;
+    world.queue.is_away.store(false, Ordering::Relaxed);
+    let _until_then = disabling();
+    minutes(4).await;
+    assert_eq!(disabling(), 0, "the database is back since four minutes");
+    minutes(2).await;
+    assert!(disabling() > 0);
     world.stop().await;
 }
 

@@ -70,6 +70,10 @@ pub(crate) struct Queue {
     pub(crate) releases_are_doubtful: AtomicBool,
     /// Whether it takes for ever to disable endpoints that fail.
     pub(crate) disables_for_ever: AtomicBool,
+    /// Whether rounds find no database.
+    pub(crate) is_away: AtomicBool,
+    /// How often endpoints that fail were to be disabled.
+    pub(crate) disabling: AtomicUsize,
     /// Whether what is in hand is so in the hands of a node that has died.
     pub(crate) holder_is_dead: AtomicBool,
 }
@@ -231,6 +235,9 @@ impl DeliveryQueue for Queue {
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreError> {
+        if self.is_away.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("away".to_owned()));
+        }
         if !self.holder_is_dead.swap(false, Ordering::Relaxed) {
             return Ok(0);
         }
@@ -245,6 +252,7 @@ impl DeliveryQueue for Queue {
         _: &RetryPolicy,
         _: u32,
     ) -> Result<Vec<Endpoint>, StoreError> {
+        self.disabling.fetch_add(1, Ordering::Relaxed);
         if self.disables_for_ever.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -317,6 +325,7 @@ impl World {
             queue: Arc::clone(&queue) as _,
             courier: Arc::clone(&receivers) as _,
             clock: Arc::clone(&clock) as _,
+            steady_clock: Arc::clone(&clock) as _,
             entropy: Arc::new(Zeros),
             policy: RetryPolicy::default(),
             at_once: MOST_AT_ONCE,

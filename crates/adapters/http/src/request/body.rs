@@ -358,6 +358,7 @@ mod tests {
             begun.elapsed().as_secs()
         };
         let room = memory.room(stranger(0));
+        assert!(room.grow_to(MAX_JSON / 2));
         assert_eq!(stalls(&room).await, 30);
         let becomes_scarce = async {
             sleep(Duration::from_secs(9)).await;
@@ -365,6 +366,7 @@ mod tests {
         };
         assert_eq!(tokio::join!(stalls(&room), becomes_scarce).0, 10, "it has waited before");
         assert_eq!(stalls(&room).await, 2);
+        assert_eq!(stalls(&memory.room(stranger(5))).await, 30, "a body that takes nothing of it");
         assert_eq!(stalls(&memory.room(Sender::Staff)).await, 30, "strangers take nothing from staff");
     }
 

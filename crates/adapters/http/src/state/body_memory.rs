@@ -270,8 +270,9 @@ mod tests {
     fn those_who_send_long_bodies_keep_out_no_short_one() {
         let memory = BodyMemory::default();
         let rooms: Vec<_> = (0..72).map(|number| memory.room(stranger(number / 9))).collect();
-        let full = rooms.iter().filter(|room| !room.grow_to(MIB)).count();
-        assert!(full > 0 && !memory.room(stranger(8)).grow_to(MIB));
+        let refused = rooms.iter().filter(|room| !room.grow_to(BEGINNING + MIB)).count();
+        assert_eq!(refused, 8, "the last one of each sender");
+        assert!(!memory.room(stranger(8)).grow_to(BEGINNING + 1));
         for last in 0..10 {
             assert!(memory.room(stranger(last)).grow_to(BEGINNING), "{last}");
         }

@@ -38,7 +38,7 @@ impl Payment {
         let from = self.state.revision;
         let mut payment = self.revised();
         payment.state.instructions = instructions;
-        payment.state.updated_at = at;
+        payment.state.updated_at = at.max(payment.state.updated_at);
         let mut changes = Changes::new(payment.terms.tenant, at);
         changes.work.push(changes::next_work(payment.id(), due));
         changes.payment_id = Some(payment.id().clone());
@@ -57,7 +57,7 @@ impl Payment {
         // It no longer waits for anybody, as one that was created with its recipient.
         payment.terms.expires_at = None;
         payment.state.payout = Some(payout);
-        payment.state.updated_at = at;
+        payment.state.updated_at = at.max(payment.state.updated_at);
         payment
     }
 }

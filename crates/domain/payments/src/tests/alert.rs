@@ -43,16 +43,19 @@ fn redirectpay_deposits_are_looked_at_six_hours_later_and_no_others() {
 }
 
 #[test]
-fn only_a_payment_that_is_still_processing_raises_an_alert() {
+fn a_payment_raises_an_alert_while_it_is_processing_or_when_it_was_given_up() {
     let world = World::new();
     let raise = RaiseAlert::new(world.store.clone(), world.store.clone(), world.clock.clone());
     let open = world.created(&deposit());
     let alert = ready(raise.attend(&look_at(&open))).expect("looked at");
     assert_eq!(alert, Some(Alert { payment_id: open.id().clone(), at: START }));
-    for status in [Status::Completed, Status::Failed, Status::Cancelled] {
-        let ended = standing(PaymentType::Deposit, Method::Spei, status, false);
+    for (status, is_raised) in
+        [(Status::Completed, false), (Status::Failed, false), (Status::Cancelled, true)]
+    {
+        let ended = standing(PaymentType::Deposit, Method::RedirectPay, status, false);
         world.store.add_payment(ended.clone());
-        assert_eq!(ready(raise.attend(&look_at(&ended))).expect("looked at"), None, "{status:?}");
+        let alert = ready(raise.attend(&look_at(&ended))).expect("looked at");
+        assert_eq!(alert.is_some(), is_raised, "{status:?}");
     }
     let nothing = WorkInHand { subject: "no payment".to_owned(), ..look_at(&open) };
     assert_eq!(ready(raise.attend(&nothing)).expect("looked at"), None);
