@@ -1,7 +1,7 @@
 //! A cache of the look-ups that every call makes; each entry lives for one second.
 //!
-//! So a write of another node is seen after a second at most. A write of this node empties the cache before
-//! it is acknowledged. A look-up that ran meanwhile may have found the former state, so its result is kept
+//! So a write of another node is seen after a second at most; usually a hint empties the cache before. A write of this node
+//! empties it before it is acknowledged. A look-up that ran meanwhile may have found the former state, so its result is kept
 //! only if nothing was written since it began.
 
 use std::{

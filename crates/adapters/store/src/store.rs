@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     pub(crate) payments: BatchedReads<(Tenant, PaymentId), Payment>,
     pub(crate) balances: BatchedReads<(Tenant, Currency), Balance>,
     pub(crate) lists: PaymentLists,
-    pub(crate) cache: Cache,
+    pub(crate) cache: Arc<Cache>,
     pub(crate) tallies: Arc<Tallies>,
     /// Turns to read a page, which may take long: a search for a text reads all tickets of its merchant.
     pub(crate) page_turns: MerchantQueues,
@@ -74,7 +74,8 @@ impl Store {
     /// Opens a database and starts its workers: threads for SQLite and for the lanes of PostgreSQL, and tasks on
     /// `runtime`, which must be multi-threaded. It does not migrate.
     pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
-        let hub = Arc::new(Hub::new(settings.node.clone(), settings.times().call));
+        let cache = Arc::new(Cache::new());
+        let hub = Arc::new(Hub::new(settings.node.clone(), settings.times().call, Arc::clone(&cache)));
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;
             Engine::sqlite(&settings, path, &hub, &runtime)?
@@ -96,7 +97,7 @@ impl Store {
             payments: BatchedReads::new(payments::look_up),
             balances: BatchedReads::new(balances::look_up),
             lists: PaymentLists::new(),
-            cache: Cache::new(),
+            cache,
             tallies: Arc::new(Tallies::new()),
             page_turns: MerchantQueues::default(),
             sealed_until: AtomicI64::new(0),

@@ -58,7 +58,7 @@ impl Store {
         write.await
     }
 
-    /// Runs a write of what belongs to a merchant, if any, and empties the cache before the caller is answered, even if
+    /// Runs a write of what belongs to a merchant, if any, and has it forgotten before the caller is answered, even if
     /// the write seems to have failed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
@@ -66,7 +66,7 @@ impl Store {
         query: impl Query<T, Refused<DirectoryError>> + Clone,
     ) -> Result<T, DirectoryError> {
         let outcome = self.inner.engine.write_for(whose.map(Waiter::Merchant), query).await;
-        self.inner.cache.forget();
+        self.inner.hub.directory_written();
         outcome.map_err(Refused::into_error)
     }
 

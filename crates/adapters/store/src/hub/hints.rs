@@ -33,6 +33,8 @@ use crate::{
 
 /// The most news that waits to be sent to other nodes. More is dropped, and the next hint says that it was.
 const WAITING: usize = 256;
+/// The item that says that a merchant, a key, a route or a member of staff was written.
+const DIRECTORY: &str = "directory";
 /// The longest payload of a notification, below the server's bound of 8000 bytes.
 const PAYLOAD: usize = 7_000;
 /// The pause before the other nodes are told that hints were lost, if there is nothing else to tell them.
@@ -47,6 +49,8 @@ statement! { SendHint on Pg => Untyped {
 /// A message to the task that sends hints.
 enum Hint {
     News(Arc<News>),
+    /// Something was written that nodes remember for a second.
+    Directory,
     /// A request to be told when all earlier hints have been sent.
     Sent(oneshot::Sender<()>),
 }
@@ -67,7 +71,16 @@ impl Hints {
 
     /// Sends the news of a commit to the other nodes soon.
     pub(crate) fn send(&self, news: Arc<News>) {
-        if self.waiting.try_send(Hint::News(news)).is_err() {
+        self.put(Hint::News(news));
+    }
+
+    /// Tells the other nodes soon that something was written that they may remember.
+    pub(crate) fn send_directory(&self) {
+        self.put(Hint::Directory);
+    }
+
+    fn put(&self, hint: Hint) {
+        if self.waiting.try_send(hint).is_err() {
             self.are_lost.store(true, Ordering::Relaxed);
         }
     }
@@ -109,16 +122,18 @@ async fn send_hints(
         if let Ok(0) = timeout(pause, unsent.recv_many(&mut waiting, WAITING)).await {
             return;
         }
-        let (mut all, mut asked) = (Vec::new(), Vec::new());
+        let (mut all, mut directory, mut asked) = (Vec::new(), false, Vec::new());
         for hint in waiting.drain(..) {
             match hint {
                 Hint::News(news) => all.push(news),
+                Hint::Directory => directory = true,
                 Hint::Sent(reply) => asked.push(reply),
             }
         }
         let were_lost = are_lost.swap(false, Ordering::Relaxed);
-        if (were_lost || !all.is_empty())
-            && let Err(fault) = send(&mut custody, &origin, &payload_of(&node, &all, were_lost)).await
+        if (were_lost || directory || !all.is_empty())
+            && let Err(fault) =
+                send(&mut custody, &origin, &payload_of(&node, &all, directory, were_lost)).await
         {
             are_lost.store(true, Ordering::Relaxed);
             tracing::debug!(%fault, "other nodes were not told of a commit");
@@ -153,19 +168,24 @@ async fn notify(payload: &str, conn: &mut AsyncPgConnection) -> Result<(), Fault
 
 /// Tells the other nodes that `node` exists.
 pub(crate) async fn announce(node: &str, session: &mut Session) -> Result<(), Fault> {
-    let payload = payload_of(node, &[], false);
+    let payload = payload_of(node, &[], false, false);
     notify(&payload, session).await
 }
 
-/// The payload `node|queue,queue|table/merchant/environment/id,…`. If the list would be too long it ends in `*`,
+/// The payload `node|queue,queue|directory,table/merchant/environment/id,…`, in which `directory` is there if something of it
+/// was written. If the list would be too long it ends in `*`,
 /// which means that there are more. Endpoints come first; `**` means that even some of these are missing, and so
 /// it ends if earlier hints were lost.
-fn payload_of(node: &str, waiting: &[Arc<News>], were_lost: bool) -> String {
+fn payload_of(node: &str, waiting: &[Arc<News>], directory: bool, were_lost: bool) -> String {
     let mut queues: Vec<&str> =
         waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
     queues.sort_unstable();
     queues.dedup();
     let mut payload = format!("{node}|{}|", queues.join(","));
+    if directory {
+        payload.push_str(DIRECTORY);
+        payload.push(',');
+    }
     let saved = || waiting.iter().flat_map(|news| &news.saved);
     let endpoints = saved().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
     let others = saved().filter(|(aggregate, ..)| *aggregate != Aggregate::ENDPOINT);
@@ -186,6 +206,8 @@ pub(crate) struct Heard {
     pub(crate) news: News,
     /// The endpoints that were changed; `None` if not all of them are named.
     pub(crate) endpoints: Option<Vec<EndpointId>>,
+    /// Whether something may have been written that this node remembers.
+    pub(crate) directory: bool,
 }
 
 /// What a payload says; `None` if it is the own one of `node`.
@@ -206,8 +228,10 @@ pub(crate) fn heard_in(payload: &str, node: &str) -> Option<Heard> {
     let news = News { saved: saved.collect(), queues, incomplete: items.ends_with('*') };
     let endpoints = news.saved.iter().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
     let endpoints = endpoints.map(|(.., id)| EndpointId::restore(id.clone()));
-    let endpoints = (!items.ends_with("**")).then(|| endpoints.collect());
-    Some(Heard { news, endpoints })
+    let were_lost = items.ends_with("**");
+    let endpoints = (!were_lost).then(|| endpoints.collect());
+    let directory = were_lost || items.split(',').any(|item| item == DIRECTORY);
+    Some(Heard { news, endpoints, directory })
 }
 
 #[cfg(test)]
@@ -228,12 +252,27 @@ mod tests {
 
     #[test]
     fn a_hint_names_what_was_committed_to_the_other_nodes_only() {
-        let payload = payload_of("a", &[news(Aggregate::PAYMENT, ["p1".to_owned()])], false);
+        let payload = payload_of("a", &[news(Aggregate::PAYMENT, ["p1".to_owned()])], false, false);
         assert!(heard_in(&payload, "a").is_none());
-        let Heard { news: heard, endpoints } = heard_in(&payload, "b").expect("of another node");
+        let Heard { news: heard, endpoints, directory } = heard_in(&payload, "b").expect("of another node");
+        assert!(!directory);
         assert_eq!(heard.saved, news(Aggregate::PAYMENT, ["p1".to_owned()]).saved);
         assert_eq!(heard.queues, [(Queue::SETTLEMENT, AT_ONCE)]);
         assert!(endpoints.is_some() && !heard.incomplete);
+    }
+
+    #[test]
+    fn a_hint_says_that_something_of_the_directory_was_written() {
+        for (waiting, were_lost) in [
+            (vec![], false),
+            (vec![], true),
+            (vec![news(Aggregate::PAYMENT, many())], false),
+            (vec![news(Aggregate::ENDPOINT, many())], false),
+        ] {
+            let heard = heard_in(&payload_of("a", &waiting, true, were_lost), "b").expect("of another node");
+            assert!(heard.directory, "{waiting:?} {were_lost}");
+        }
+        assert!(heard_in(&payload_of("a", &[], false, true), "b").expect("of another node").directory);
     }
 
     #[test]
@@ -250,7 +289,7 @@ mod tests {
             (vec![Arc::clone(&payments)], true, true, false),
             (vec![payments, endpoints], false, true, false),
         ] {
-            let payload = payload_of("a", &waiting, were_lost);
+            let payload = payload_of("a", &waiting, false, were_lost);
             assert!(payload.len() < 8_000);
             let heard = heard_in(&payload, "b").expect("of another node");
             assert_eq!(

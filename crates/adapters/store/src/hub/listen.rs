@@ -55,6 +55,9 @@ async fn listen_once(hub: &Weak<Hub>, listening: &Address) -> Result<(), Fault> 
             Ok(Some(Ok(notification))) => {
                 if let Some(heard) = heard_in(&notification.payload, &hub.node) {
                     hub.peer_heard();
+                    if heard.directory {
+                        hub.cache.forget();
+                    }
                     hub.changed_elsewhere(heard.endpoints);
                     hub.publish_here(heard.news);
                 }

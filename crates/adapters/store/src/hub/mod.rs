@@ -28,7 +28,7 @@ use self::{
     peers::Peers,
     wakeup::Wakeup,
 };
-use crate::{postgres::session::Address, transaction::custody::Origin};
+use crate::{cache::Cache, postgres::session::Address, transaction::custody::Origin};
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
@@ -44,6 +44,8 @@ pub(crate) struct Hub {
     deliverer: OnceLock<Arc<dyn Deliverer>>,
     doubtful_claims: DoubtfulClaims,
     peers: Peers,
+    /// What this node remembers of the directory.
+    cache: Arc<Cache>,
 }
 
 impl Hub {
@@ -52,8 +54,9 @@ impl Hub {
         Box::new(Subscription(self.batches.subscribe()))
     }
 
-    /// `look` is the time after which deliveries of a commit with an unknown outcome are looked for.
-    pub(crate) fn new(node: String, look: Duration) -> Self {
+    /// `look` is the time after which deliveries of a commit with an unknown outcome are looked for. What others write empties
+    /// `cache`.
+    pub(crate) fn new(node: String, look: Duration, cache: Arc<Cache>) -> Self {
         Self {
             node,
             batches: broadcast::channel(BEHIND).0,
@@ -62,6 +65,7 @@ impl Hub {
             deliverer: OnceLock::new(),
             doubtful_claims: DoubtfulClaims::new(look),
             peers: Peers::default(),
+            cache,
         }
     }
 
@@ -136,6 +140,14 @@ impl Hub {
         }
     }
 
+    /// Notes that this node has written something that nodes remember for a second: forgets it here, and tells the other nodes.
+    pub(crate) fn directory_written(&self) {
+        self.cache.forget();
+        if self.has_others() {
+            self.hints.send_directory();
+        }
+    }
+
     /// Publishes news to the listeners and workers of this process.
     fn publish_here(&self, news: News) -> Arc<News> {
         let news = Arc::new(news);
@@ -195,8 +207,10 @@ impl Hub {
         }
     }
 
-    /// Tells the listeners and the deliverer of this node that they may have missed commits of others.
+    /// Forgets what is remembered, and tells the listeners and the deliverer of this node that they may have missed commits of
+    /// others.
     fn all_look_again(&self) {
+        self.cache.forget();
         self.listeners_look_again();
         self.changed_elsewhere(None);
     }
