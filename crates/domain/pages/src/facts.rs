@@ -2,17 +2,30 @@
 
 use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout, WayToPay};
 
-use crate::{account_number::AccountNumber, money, voucher::Voucher, words::Words};
+use crate::{
+    account_number::AccountNumber,
+    money::{self, Shown},
+    voucher::Voucher,
+    words::Words,
+};
 
 /// One line of a list of facts.
 pub(crate) struct Fact {
     /// The label of the line.
     pub(crate) label: String,
-    /// The value in groups that are read one at a time. On the page only a visual space stands between them,
-    /// so that copied text contains no space.
-    pub(crate) groups: Vec<String>,
+    /// The value.
+    pub(crate) value: Value,
     /// The text that the copy button copies, if the line has one.
     pub(crate) copy: Option<String>,
+}
+
+/// The value of a line.
+pub(crate) enum Value {
+    /// An amount of money.
+    Amount(Shown),
+    /// Groups that are read one at a time. On the page only a visual space stands between them, so that copied text
+    /// contains no space.
+    Groups(Vec<String>),
 }
 
 /// Builds lines with labels in one language.
@@ -83,15 +96,17 @@ impl Facts {
 
     fn amount(&mut self, payment: &Payment) {
         let shown = money::shown(payment.terms().amount.minor(), payment.terms().currency);
-        self.line("field-amount", vec![shown.with_code()], Some(shown.plain));
+        let copy = Some(shown.plain.clone());
+        self.line("field-amount", Value::Amount(shown), copy);
     }
 
     fn bank(&mut self, details: &BankDetails, number: AccountNumber) {
         self.copied("field-account-holder", &details.account_holder);
         if let Some(bsb) = &details.bsb {
-            self.line("field-bsb", vec![grouped_bsb(bsb)], Some(bsb.clone()));
+            self.line("field-bsb", Value::Groups(vec![grouped_bsb(bsb)]), Some(bsb.clone()));
         }
-        self.line(number.label(), groups(&details.account_number), Some(details.account_number.clone()));
+        let account = &details.account_number;
+        self.line(number.label(), Value::Groups(groups(account)), Some(account.clone()));
         self.copied("field-bank", &details.bank_name);
         if let Some(swift) = &details.swift_code {
             self.copied("field-swift", swift);
@@ -122,15 +137,15 @@ impl Facts {
     }
 
     fn plain(&mut self, label: &str, value: &str) {
-        self.line(label, vec![value.to_owned()], None);
+        self.line(label, Value::Groups(vec![value.to_owned()]), None);
     }
 
     fn copied(&mut self, label: &str, value: &str) {
-        self.line(label, vec![value.to_owned()], Some(value.to_owned()));
+        self.line(label, Value::Groups(vec![value.to_owned()]), Some(value.to_owned()));
     }
 
-    fn line(&mut self, label: &str, groups: Vec<String>, copy: Option<String>) {
-        self.lines.push(Fact { label: self.words.say(label), groups, copy });
+    fn line(&mut self, label: &str, value: Value, copy: Option<String>) {
+        self.lines.push(Fact { label: self.words.say(label), value, copy });
     }
 }
 

@@ -7,7 +7,9 @@ use quipu_kernel::{Currency, Minor};
 pub(crate) struct Shown {
     /// With the currency's sign and separators: `$ 1.000,00`.
     pub(crate) text: String,
-    /// Digits and a decimal point, to be pasted into a bank's form: `1000.00`.
+    /// The same in parts that end with a thousands separator, where a line that is too narrow for all of it may end.
+    pub(crate) parts: Vec<String>,
+    /// Digits and the currency's decimal sign, to be pasted into a bank's form: `1000,00`.
     pub(crate) plain: String,
     /// The currency's code.
     pub(crate) code: String,
@@ -16,7 +18,12 @@ pub(crate) struct Shown {
 impl Shown {
     /// The amount with its code, for a sentence: `$1,000.00 MXN`.
     pub(crate) fn with_code(&self) -> String {
-        format!("{}\u{a0}{}", self.text, self.code)
+        format!("{} {}", self.text, self.code)
+    }
+
+    /// Whether it does not fit on the line of a small screen in the size of a heading.
+    pub(crate) fn is_long(&self) -> bool {
+        self.text.chars().count() > 12
     }
 }
 
@@ -32,12 +39,9 @@ struct Form {
 /// Buenos Aires reads pesos as the bank there writes them, whatever the browser speaks.
 pub(crate) fn shown(minor: Minor, currency: Currency) -> Shown {
     let form = form(currency);
-    let text = digits(minor, currency, form.thousands, form.point);
-    Shown {
-        text: format!("{}{text}{}", form.before, form.after),
-        plain: digits(minor, currency, "", "."),
-        code: currency.as_str().to_owned(),
-    }
+    let digits = |thousands| digits(minor, currency, thousands, form.point);
+    let text = format!("{}{}{}", form.before, digits(form.thousands), form.after);
+    Shown { parts: parts(&text, form.thousands), text, plain: digits(""), code: currency.as_str().to_owned() }
 }
 
 fn form(currency: Currency) -> Form {
@@ -51,6 +55,18 @@ fn form(currency: Currency) -> Form {
         _ => ("", "", ",", "."),
     };
     Form { before, after, thousands, point }
+}
+
+/// The parts of an amount, each with the thousands separator at its end. Space before a sign separates no thousands.
+fn parts(text: &str, separator: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split_inclusive(separator) {
+        match parts.last_mut() {
+            Some(last) if !part.starts_with(|first: char| first.is_ascii_digit()) => last.push_str(part),
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
 }
 
 fn digits(minor: Minor, currency: Currency, thousands: &str, point: &str) -> String {
@@ -104,10 +120,34 @@ mod tests {
     }
 
     #[test]
-    fn small_amounts_keep_their_zeros_and_a_form_gets_digits_only() {
+    fn a_line_ends_only_behind_thousands() {
+        let table: [(Currency, &[&str]); 5] = [
+            (Currency::MXN, &["$1,", "234,", "567.89"]),
+            (Currency::ARS, &["$\u{a0}1.", "234.", "567,89"]),
+            (Currency::UYU, &["$U\u{a0}1.", "234.", "567,89"]),
+            (Currency::LKR, &["Rs\u{a0}1,", "234,", "567.89"]),
+            (Currency::GEL, &["1\u{a0}", "234\u{a0}", "567,89\u{a0}₾"]),
+        ];
+        for (currency, expected) in table {
+            assert_eq!(shown_of(123_456_789, currency).parts, expected, "{currency}");
+        }
+        assert_eq!(shown_of(1, Currency::GEL).parts, ["0,01\u{a0}₾"]);
+    }
+
+    #[test]
+    fn small_amounts_keep_their_zeros_and_a_form_gets_digits_and_the_decimal_sign_that_the_page_shows() {
         assert_eq!(shown_of(1, Currency::MXN).text, "$0.01");
-        assert_eq!(shown_of(100_000, Currency::ARS).plain, "1000.00");
-        assert_eq!(shown_of(100_000, Currency::ARS).with_code(), "$\u{a0}1.000,00\u{a0}ARS");
+        for (currency, expected) in [
+            (Currency::ARS, "1000,00"),
+            (Currency::UYU, "1000,00"),
+            (Currency::TRY, "1000,00"),
+            (Currency::GEL, "1000,00"),
+            (Currency::LKR, "1000.00"),
+            (Currency::MXN, "1000.00"),
+        ] {
+            assert_eq!(shown_of(100_000, currency).plain, expected, "{currency}");
+        }
+        assert_eq!(shown_of(100_000, Currency::ARS).with_code(), "$\u{a0}1.000,00 ARS");
         assert_eq!(shown_of(9_007_199_254_740_991, Currency::AUD).plain, "90071992547409.91");
     }
 }

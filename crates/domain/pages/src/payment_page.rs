@@ -9,7 +9,7 @@ use crate::{
     assets,
     brand::Brand,
     clock::Clock,
-    facts::{Fact, Facts},
+    facts::{Fact, Facts, Value},
     form::{Filled, Form},
     frame::Frame,
     how_to_pay::HowToPay,
