@@ -94,7 +94,13 @@ async fn whoever_comes_too_late_reads_how_the_payout_ended(database: Database) {
     let waiting = merchant.api.create(&steered(unfilled("MXN", "spei"), "hold")).await.ok();
     merchant.edit_routes(|route| route["enabled"] = json!(false)).await;
     let told = send(&waiting).await;
-    assert!(told.status == 400 && told.text.contains("<html"), "a person reads a page: {told}");
+    assert!(
+        told.status == 400 && told.text.contains("cannot take your account"),
+        "the story says it: {told}"
+    );
+    let page = visitor.get(&path_of(&waiting)).await;
+    assert!(page.status == 200 && page.text.contains("cannot take your account"), "{page}");
+    assert!(!page.text.contains("name=\"bank_account\"") && page.text.contains("Fill in by"), "{page}");
     gateway.check();
 }
 
@@ -113,6 +119,7 @@ async fn nobody_is_paid_for_a_suspended_merchant(database: Database) {
     fill().await.refused(400, "METHOD_NOT_AVAILABLE");
     let page = visitor.get(&path).await;
     assert!(page.status == 200 && !page.text.contains("name=\"bank_account\""), "{page}");
+    assert!(page.text.contains("cannot take your account"), "the story says it: {page}");
     turn("active").await;
     assert!(fill().await.status < 400);
     gateway.check();

@@ -3,7 +3,7 @@
   'use strict';
   const main = document.getElementById('main');
   const find = (id) => document.getElementById(id);
-  const parts = ['head', 'state', 'clock', 'next', 'todo'];
+  const parts = ['head', 'state', 'sorry', 'clock', 'next', 'todo'];
   const language = document.documentElement.lang;
 
   // The server's time, however wrong this device's clock is: what the server said, and what has passed since.
@@ -24,7 +24,7 @@
     const millis = Number(left.dataset.until) - now();
     left.textContent = spell(millis);
     find('clock').classList.toggle('soon', millis < 300000);
-    find('clock').classList.toggle('over', millis <= 0);
+    main.classList.toggle('over', millis <= 0);
   };
   const localise = () => {
     // Where a browser does not speak the language, figures say it: 2026-11-22 21:40.

@@ -18,7 +18,7 @@ refreshes = Esta página se actualiza sola cada 15 segundos.
 
 time-left = Tiempo restante
 pay-by = Pague antes del { $moment }
-answer-by = Responda antes del { $moment }
+answer-by = Complete antes del { $moment }
 days = { $count } d
 time-over = Se acabó el tiempo
 time-over-text = Estamos comprobando si su pago llegó.
@@ -51,14 +51,14 @@ deposit-waiting = Estamos preparando su pago
 deposit-waiting-text = Los datos para pagar aparecerán aquí en un momento.
 deposit-completed = Pago recibido
 deposit-completed-text = { $merchant } ya tiene su pago. No hay nada más que hacer.
-deposit-late = Su pago llegó al final
+deposit-late = Su pago sí llegó
 deposit-late-text = Llegó después del plazo y fue aceptado. No hay nada más que hacer.
 deposit-failed = El pago no se realizó
 deposit-failed-text = Puede volver a { $merchant } e intentarlo de nuevo. Si salió dinero de su cuenta, indíqueles el ID del pago que aparece abajo.
 deposit-expired = El plazo para pagar terminó
-deposit-expired-text = Por favor, no envíe nada más para este pago. Si ya pagó, el dinero se acreditará cuando llegue.
+deposit-expired-text = Por favor, no envíe nada más para este pago. Si ya pagó el importe completo, se acreditará cuando llegue; si envió otro importe, indique a { $merchant } el ID del pago que aparece abajo.
 deposit-cancelled = El pago fue cancelado
-deposit-cancelled-text = Por favor, no envíe nada más para este pago. Si ya pagó, el dinero se acreditará cuando llegue. Si aún no pagó, vuelva a { $merchant } y empiece de nuevo.
+deposit-cancelled-text = Por favor, no envíe nada más para este pago. Si ya pagó el importe completo, se acreditará cuando llegue; si envió otro importe, indique a { $merchant } el ID del pago que aparece abajo. Si aún no pagó, vuelva a { $merchant } y empiece de nuevo.
 deposit-refunded = Le devolvieron su dinero
 deposit-refunded-text = { $merchant } le devolvió { $refunded }. Su banco puede tardar unos días en mostrarlo.
 deposit-part-refunded = Le devolvieron parte de su dinero
@@ -69,6 +69,8 @@ received-instead = Llegaron { $received } y fueron aceptados.
 
 withdrawal-form = ¿A dónde enviamos el dinero?
 withdrawal-form-text = Ingrese su propia cuenta. Revísela bien: una vez confirmada no se puede cambiar.
+withdrawal-unavailable = { $merchant } no puede recibir su cuenta en este momento
+withdrawal-unavailable-text = Pregúnteles cuándo podrá ingresarla. El plazo indicado abajo sigue corriendo.
 withdrawal-pending = Estamos preparando su pago
 withdrawal-pending-text = No hay nada más que hacer.
 withdrawal-processing = Su pago está en camino
@@ -78,11 +80,11 @@ withdrawal-completed-text = No hay nada más que hacer.
 withdrawal-failed = El envío no se realizó
 withdrawal-failed-text = El dinero sigue en { $merchant }. Pregúnteles qué hacer.
 withdrawal-cancelled = El envío fue cancelado
-withdrawal-cancelled-text = El dinero sigue en { $merchant }. Pregúnteles si lo esperaba.
+withdrawal-cancelled-text = El dinero sigue en { $merchant }. Si lo esperaba, pregúnteles.
 withdrawal-expired = El plazo para ingresar una cuenta terminó
-withdrawal-expired-text = El dinero sigue en { $merchant }. Pídales una página nueva.
+withdrawal-expired-text = El dinero sigue en { $merchant }. Pídales un enlace nuevo.
 withdrawal-returned = El banco devolvió el envío
-withdrawal-returned-text = La cuenta no lo aceptó. El dinero está otra vez en { $merchant }; pregúnteles qué hacer.
+withdrawal-returned-text = El banco receptor no lo aceptó. El dinero está otra vez en { $merchant }; pregúnteles qué hacer.
 
 ## Cómo pagar
 

@@ -18,7 +18,7 @@ refreshes = Esta página se atualiza sozinha a cada 15 segundos.
 
 time-left = Tempo restante
 pay-by = Pague até { $moment }
-answer-by = Responda até { $moment }
+answer-by = Preencha até { $moment }
 days = { $count } d
 time-over = O tempo acabou
 time-over-text = Estamos verificando se o seu pagamento chegou.
@@ -56,9 +56,9 @@ deposit-late-text = Ele chegou depois do prazo e foi aceito. Não há mais nada 
 deposit-failed = O pagamento não foi concluído
 deposit-failed-text = Você pode voltar para { $merchant } e tentar de novo. Se saiu dinheiro da sua conta, informe o ID do pagamento abaixo.
 deposit-expired = O prazo para pagar terminou
-deposit-expired-text = Por favor, não envie mais nada para este pagamento. Se você já pagou, o dinheiro será creditado quando chegar.
+deposit-expired-text = Por favor, não envie mais nada para este pagamento. Se você já pagou o valor total, ele será creditado quando chegar; se enviou outro valor, informe o ID do pagamento abaixo a { $merchant }.
 deposit-cancelled = O pagamento foi cancelado
-deposit-cancelled-text = Por favor, não envie mais nada para este pagamento. Se você já pagou, o dinheiro será creditado quando chegar. Se ainda não pagou, volte para { $merchant } e comece de novo.
+deposit-cancelled-text = Por favor, não envie mais nada para este pagamento. Se você já pagou o valor total, ele será creditado quando chegar; se enviou outro valor, informe o ID do pagamento abaixo a { $merchant }. Se ainda não pagou, volte para { $merchant } e comece de novo.
 deposit-refunded = O seu dinheiro foi devolvido
 deposit-refunded-text = { $merchant } devolveu { $refunded } a você. O seu banco pode levar alguns dias para mostrar.
 deposit-part-refunded = Parte do seu dinheiro foi devolvida
@@ -69,6 +69,8 @@ received-instead = Chegaram { $received }, e o valor foi aceito.
 
 withdrawal-form = Para onde enviamos o dinheiro?
 withdrawal-form-text = Informe a sua própria conta. Confira bem: depois de confirmada, não pode ser alterada.
+withdrawal-unavailable = { $merchant } não pode receber a sua conta no momento
+withdrawal-unavailable-text = Pergunte a eles quando você poderá informá-la. O prazo indicado abaixo continua correndo.
 withdrawal-pending = Estamos preparando o seu pagamento
 withdrawal-pending-text = Não há mais nada a fazer.
 withdrawal-processing = O seu pagamento está a caminho
@@ -78,11 +80,11 @@ withdrawal-completed-text = Não há mais nada a fazer.
 withdrawal-failed = O envio não foi concluído
 withdrawal-failed-text = O dinheiro continua com { $merchant }. Pergunte a eles o que fazer.
 withdrawal-cancelled = O envio foi cancelado
-withdrawal-cancelled-text = O dinheiro continua com { $merchant }. Pergunte a eles se você o esperava.
+withdrawal-cancelled-text = O dinheiro continua com { $merchant }. Se você o esperava, pergunte a eles.
 withdrawal-expired = O prazo para informar uma conta terminou
-withdrawal-expired-text = O dinheiro continua com { $merchant }. Peça a eles uma nova página.
+withdrawal-expired-text = O dinheiro continua com { $merchant }. Peça a eles um novo link.
 withdrawal-returned = O banco devolveu o envio
-withdrawal-returned-text = A conta não o aceitou. O dinheiro está novamente com { $merchant }; pergunte a eles o que fazer.
+withdrawal-returned-text = O banco de destino não o aceitou. O dinheiro está novamente com { $merchant }; pergunte a eles o que fazer.
 
 ## Como pagar
 

@@ -19,7 +19,7 @@ refreshes = මෙම පිටුව තත්පර 15කට වරක් ඉ�
 time-left = ඉතිරි කාලය
 pay-by = { $moment } ට පෙර ගෙවන්න
 answer-by = { $moment } ට පෙර පුරවන්න
-days = දින { $count }
+days = දින { $count },
 time-over = කාලය අවසන්
 time-over-text = ඔබේ ගෙවීම ලැබුණේ දැයි අපි පරීක්ෂා කරමින් සිටිමු.
 
@@ -56,9 +56,9 @@ deposit-late-text = එය කාලය අවසන් වූ පසු ලැ�
 deposit-failed = ගෙවීම සාර්ථක නොවීය
 deposit-failed-text = ඔබට { $merchant } වෙත ආපසු ගොස් නැවත උත්සාහ කළ හැක. ඔබේ ගිණුමෙන් මුදල් අඩු වී ඇත්නම් පහත ගෙවීම් ID එක ඔවුන්ට දන්වන්න.
 deposit-expired = ගෙවීමට තිබූ කාලය අවසන්
-deposit-expired-text = කරුණාකර මෙම ගෙවීම සඳහා තවත් මුදල් එවන්න එපා. ඔබ දැනටමත් ගෙවා ඇත්නම්, මුදල් ලැබුණු විට බැර කෙරේ.
+deposit-expired-text = කරුණාකර මෙම ගෙවීම සඳහා තවත් මුදල් එවන්න එපා. ඔබ දැනටමත් සම්පූර්ණ මුදල ගෙවා ඇත්නම්, එය ලැබුණු විට බැර කෙරේ; වෙනත් මුදලක් එව්වේ නම්, පහත ගෙවීම් ID එක { $merchant } වෙත දන්වන්න.
 deposit-cancelled = ගෙවීම අවලංගු කරන ලදී
-deposit-cancelled-text = කරුණාකර මෙම ගෙවීම සඳහා තවත් මුදල් එවන්න එපා. ඔබ දැනටමත් ගෙවා ඇත්නම්, මුදල් ලැබුණු විට බැර කෙරේ. ඔබ ගෙවා නැත්නම්, { $merchant } වෙත ගොස් නැවත අරඹන්න.
+deposit-cancelled-text = කරුණාකර මෙම ගෙවීම සඳහා තවත් මුදල් එවන්න එපා. ඔබ දැනටමත් සම්පූර්ණ මුදල ගෙවා ඇත්නම්, එය ලැබුණු විට බැර කෙරේ; වෙනත් මුදලක් එව්වේ නම්, පහත ගෙවීම් ID එක { $merchant } වෙත දන්වන්න. ඔබ ගෙවා නැත්නම්, { $merchant } වෙත ගොස් නැවත අරඹන්න.
 deposit-refunded = ඔබේ මුදල් ආපසු එවන ලදී
 deposit-refunded-text = { $merchant } විසින් ඔබට { $refunded } ආපසු එවන ලදී. ඔබේ බැංකුවේ එය පෙනීමට දින කිහිපයක් ගත විය හැක.
 deposit-part-refunded = ඔබේ මුදලින් කොටසක් ආපසු එවන ලදී
@@ -69,6 +69,8 @@ received-instead = { $received } ලැබී පිළිගන්නා ලද
 
 withdrawal-form = මුදල් යැවිය යුත්තේ කොහේටද?
 withdrawal-form-text = ඔබේම ගිණුම ඇතුළත් කරන්න. හොඳින් පරීක්ෂා කරන්න: තහවුරු කළ පසු වෙනස් කළ නොහැක.
+withdrawal-unavailable = { $merchant } හට මේ මොහොතේ ඔබේ ගිණුම භාරගත නොහැක
+withdrawal-unavailable-text = එය ඇතුළත් කළ හැක්කේ කවදාදැයි ඔවුන්ගෙන් විමසන්න. පහත කාලය දිගටම ගෙවී යයි.
 withdrawal-pending = ඔබේ මුදල් යැවීම සූදානම් වෙමින් පවතී
 withdrawal-pending-text = තවත් කළ යුතු දෙයක් නැත.
 withdrawal-processing = ඔබේ මුදල් මඟ එමින් පවතී
@@ -80,9 +82,9 @@ withdrawal-failed-text = මුදල් තවමත් { $merchant } සතු
 withdrawal-cancelled = මුදල් යැවීම අවලංගු කරන ලදී
 withdrawal-cancelled-text = මුදල් තවමත් { $merchant } සතුව ඇත. ඔබ එය බලාපොරොත්තු වූයේ නම් ඔවුන්ගෙන් විමසන්න.
 withdrawal-expired = ගිණුමක් ඇතුළත් කිරීමට තිබූ කාලය අවසන්
-withdrawal-expired-text = මුදල් තවමත් { $merchant } සතුව ඇත. ඔවුන්ගෙන් නව පිටුවක් ඉල්ලන්න.
+withdrawal-expired-text = මුදල් තවමත් { $merchant } සතුව ඇත. ඔවුන්ගෙන් නව සබැඳියක් ඉල්ලන්න.
 withdrawal-returned = බැංකුව මුදල් ආපසු එවීය
-withdrawal-returned-text = ගිණුම එය පිළිගත්තේ නැත. මුදල් නැවත { $merchant } සතුව ඇත; කළ යුතු දේ ඔවුන්ගෙන් විමසන්න.
+withdrawal-returned-text = ලබන්නාගේ බැංකුව එය පිළිගත්තේ නැත. මුදල් නැවත { $merchant } සතුව ඇත; කළ යුතු දේ ඔවුන්ගෙන් විමසන්න.
 
 ## ගෙවන ආකාරය
 

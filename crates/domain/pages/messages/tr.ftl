@@ -18,7 +18,7 @@ refreshes = Bu sayfa her 15 saniyede bir kendiliğinden yenilenir.
 
 time-left = Kalan süre
 pay-by = Son ödeme: { $moment }
-answer-by = Son yanıt: { $moment }
+answer-by = Formu son doldurma: { $moment }
 days = { $count } gün
 time-over = Süre doldu
 time-over-text = Ödemenizin ulaşıp ulaşmadığını kontrol ediyoruz.
@@ -32,7 +32,7 @@ copy-what = Kopyala: { $what }
 ## Sonraki adım
 
 return-to = { $merchant } sayfasına dön
-leave-for = Ödemeden { $merchant } sayfasına dön
+leave-for = Ödeme yapmadan { $merchant } sayfasına dön
 leave-form-for = { $merchant } sayfasına geri dön
 pay-now = Ödemeye devam et
 open-wallet = Cüzdanda aç
@@ -56,9 +56,9 @@ deposit-late-text = Süre dolduktan sonra geldi ve kabul edildi. Yapmanız gerek
 deposit-failed = Ödeme gerçekleşmedi
 deposit-failed-text = { $merchant } sayfasına dönüp yeniden deneyebilirsiniz. Hesabınızdan para çıktıysa onlara aşağıdaki ödeme kimliğini bildirin.
 deposit-expired = Ödeme süresi doldu
-deposit-expired-text = Lütfen bu ödeme için artık para göndermeyin. Daha önce ödediyseniz para ulaştığında hesaba geçirilir.
+deposit-expired-text = Lütfen bu ödeme için artık para göndermeyin. Tutarın tamamını ödediyseniz para ulaştığında hesaba geçirilir; farklı bir tutar gönderdiyseniz { $merchant } tarafına aşağıdaki ödeme kimliğini bildirin.
 deposit-cancelled = Ödeme iptal edildi
-deposit-cancelled-text = Lütfen bu ödeme için artık para göndermeyin. Daha önce ödediyseniz para ulaştığında hesaba geçirilir. Ödemediyseniz { $merchant } sayfasına dönüp yeniden başlayın.
+deposit-cancelled-text = Lütfen bu ödeme için artık para göndermeyin. Tutarın tamamını ödediyseniz para ulaştığında hesaba geçirilir; farklı bir tutar gönderdiyseniz { $merchant } tarafına aşağıdaki ödeme kimliğini bildirin. Ödemediyseniz { $merchant } sayfasına dönüp yeniden başlayın.
 deposit-refunded = Paranız iade edildi
 deposit-refunded-text = { $merchant } size { $refunded } iade etti. Bankanızın bunu göstermesi birkaç gün sürebilir.
 deposit-part-refunded = Paranızın bir kısmı iade edildi
@@ -69,6 +69,8 @@ received-instead = { $received } ulaştı ve kabul edildi.
 
 withdrawal-form = Para nereye gönderilsin?
 withdrawal-form-text = Kendi hesabınızı girin. İyice kontrol edin: onayladıktan sonra değiştirilemez.
+withdrawal-unavailable = { $merchant } şu anda hesabınızı alamıyor
+withdrawal-unavailable-text = Hesabınızı ne zaman girebileceğinizi onlara sorun. Aşağıdaki süre işlemeye devam ediyor.
 withdrawal-pending = Paranızın gönderimi hazırlanıyor
 withdrawal-pending-text = Yapmanız gereken başka bir şey yok.
 withdrawal-processing = Paranız yolda
@@ -80,14 +82,14 @@ withdrawal-failed-text = Para hâlâ { $merchant } hesabında. Ne yapmanız gere
 withdrawal-cancelled = Gönderim iptal edildi
 withdrawal-cancelled-text = Para hâlâ { $merchant } hesabında. Bu parayı bekliyorsanız onlara sorun.
 withdrawal-expired = Hesap girme süresi doldu
-withdrawal-expired-text = Para hâlâ { $merchant } hesabında. Onlardan yeni bir sayfa isteyin.
+withdrawal-expired-text = Para hâlâ { $merchant } hesabında. Onlardan yeni bir bağlantı isteyin.
 withdrawal-returned = Banka parayı geri gönderdi
-withdrawal-returned-text = Hesap parayı kabul etmedi. Para yeniden { $merchant } hesabında; ne yapmanız gerektiğini onlara sorun.
+withdrawal-returned-text = Alıcı banka parayı kabul etmedi. Para yeniden { $merchant } hesabında; ne yapmanız gerektiğini onlara sorun.
 
 ## Nasıl ödenir
 
 how-to-pay = Nasıl ödenir
-transfer-1 = Bankanızın uygulamasını veya sitesini açıp bir havale başlatın.
+transfer-1 = Bankanızın uygulamasını veya sitesini açıp bir para transferi (havale/EFT/FAST) başlatın.
 spei-1 = Bankanızın uygulamasını veya sitesini açıp bir SPEI havalesi başlatın.
 transfer-2 = Aşağıdaki bilgileri aynen kopyalayın. Ödeme referansı olmadan ödemenizi eşleştiremeyiz.
 transfer-3 = Tam olarak gösterilen tutarı gönderin.

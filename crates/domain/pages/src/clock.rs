@@ -2,7 +2,7 @@
 
 use quipu_kernel::Timestamp;
 
-use crate::words::Words;
+use crate::{story::Story, words::Words};
 
 /// A deadline and the time until then.
 pub(crate) struct Clock {
@@ -17,24 +17,13 @@ pub(crate) struct Clock {
     /// The sentence around the deadline.
     pub(crate) by_before: String,
     pub(crate) by_after: String,
-    /// The text to show after the deadline, until the page shows the new status of the payment.
-    pub(crate) over: String,
+    /// What is told after the deadline, until the payment has ended.
+    pub(crate) over: Story,
 }
 
 impl Clock {
-    /// The time until which a payer has to pay.
-    pub(crate) fn of_payer(until: Timestamp, now: Timestamp, words: Words) -> Self {
-        let over = format!("{} · {}", words.say("time-over"), words.say("time-over-text"));
-        Self::new((until, now), "pay-by", over, words)
-    }
-
-    /// The time until which a recipient has to name an account.
-    pub(crate) fn of_recipient(until: Timestamp, now: Timestamp, words: Words) -> Self {
-        Self::new((until, now), "answer-by", words.say("withdrawal-expired"), words)
-    }
-
-    /// A countdown whose sentence is the message `key`.
-    fn new((until, now): (Timestamp, Timestamp), key: &str, over: String, words: Words) -> Self {
+    /// A countdown to `until` whose sentence is the message `key`.
+    pub(crate) fn new((until, now): (Timestamp, Timestamp), key: &str, over: Story, words: Words) -> Self {
         const PLACE: char = '\u{1}';
         let sentence = words.say_with(key, &[("moment", &PLACE.to_string())]);
         let (before, after) = sentence.split_once(PLACE).unwrap_or((&sentence, ""));
@@ -91,7 +80,8 @@ mod tests {
     #[test]
     fn the_moment_stands_inside_its_sentence() {
         let at = Timestamp::from_millis(1_763_683_200_000);
-        let clock = Clock::of_payer(at, at, Words::of(Language::Sinhala));
+        let over = Story { tone: "wait", headline: String::new(), text: String::new(), more: None };
+        let clock = Clock::new((at, at), "pay-by", over, Words::of(Language::Sinhala));
         assert_eq!((clock.text.as_str(), clock.by_before.as_str()), ("2025-11-21 00:00 UTC", ""));
         assert!(!clock.by_after.is_empty());
     }

@@ -58,7 +58,7 @@ impl<'a> PageDetails<'a> {
     /// The facts of the page that this view describes.
     pub fn new(view: View<'a>) -> Self {
         let (terms, state) = (view.payment.terms(), view.payment.state());
-        let story = story::of(view.payment, &view.brand.name, view.words);
+        let story = story::of(&view);
         let recipient_required = view.payment.waits_for_recipient();
         Self {
             transaction_id: view.payment.id(),

@@ -30,6 +30,8 @@ pub(crate) struct Field {
     pub(crate) hint: Option<String>,
     pub(crate) value: String,
     pub(crate) problem: Option<String>,
+    /// Whether a reader who has to correct the form begins here.
+    pub(crate) is_first_wrong: bool,
     /// The element identifiers of hint and problem, for screen readers.
     pub(crate) described: Option<String>,
     pub(crate) complete: &'static str,
@@ -49,7 +51,11 @@ impl Form {
     ) -> Self {
         let account = AccountNumber::of(method, currency);
         let field = |member: &String| Field::new(member, account, filled, words);
-        Self { fields: members.iter().map(field).collect(), has_problems: !filled.problems.is_empty() }
+        let mut fields: Vec<_> = members.iter().map(field).collect();
+        if let Some(first) = fields.iter_mut().find(|field| field.problem.is_some()) {
+            first.is_first_wrong = true;
+        }
+        Self { fields, has_problems: !filled.problems.is_empty() }
     }
 }
 
@@ -72,6 +78,7 @@ impl Field {
             hint: hint.map(|key| words.say(key)),
             value: filled.values.get(member).cloned().unwrap_or_default(),
             problem,
+            is_first_wrong: false,
             described: (!ids.is_empty()).then(|| ids.join(" ")),
             complete: if member == "recipient_name" { "name" } else { "off" },
             keyboard: if is_number { "numeric" } else { "text" },
@@ -197,6 +204,10 @@ mod tests {
         let problems: Vec<_> = form.fields.iter().map(|field| field.problem.as_deref()).collect();
         let bsb = "Un BSB tiene 6 dígitos. Solo dígitos, sin espacios ni guiones.";
         assert_eq!(problems, [Some(bsb), Some("Complete este campo."), None]);
+        assert_eq!(
+            form.fields.iter().map(|field| field.is_first_wrong).collect::<Vec<_>>(),
+            [true, false, false]
+        );
         assert_eq!(form.fields[0].value, "12");
         assert_eq!(form.fields[0].described.as_deref(), Some("bsb-hint bsb-problem"));
     }

@@ -48,6 +48,14 @@ pub(crate) fn deposit(
     Payment::restore(terms, State { status, instructions, ..State::first(kind, MADE) })
 }
 
+/// A withdrawal of 1,234.56 AUD that waits for its recipient.
+pub(crate) fn unfilled_withdrawal() -> Payment {
+    let deposit = deposit(Method::BankTransfer, Currency::AUD, Status::Pending, Instructions::default());
+    let kind = PaymentType::WithdrawalPp;
+    let terms = Terms { kind, ..deposit.terms().clone() };
+    Payment::restore(terms, State::first(kind, MADE))
+}
+
 /// The instructions of a deposit by this method.
 pub(crate) fn instructions(method: Method) -> Instructions {
     let none = Instructions::default();

@@ -10,7 +10,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    answer::{ErrorCode, reply},
+    answer::{ApiError, reply},
     request::{Call, Outcome},
 };
 
@@ -44,12 +44,11 @@ async fn fill(call: &Call) -> Outcome {
             let filled = Filled { values, problems: problems.into_messages() };
             Ok(page_with(StatusCode::BAD_REQUEST, &visit, call, &filled))
         }
-        Err(FillError::NotAwaited) if wants_page(&call.request) => {
-            // Read again: an account was given meanwhile, or the payment ended without one.
+        Err(error @ (FillError::NotAwaited | FillError::MethodNotAvailable)) if wants_page(&call.request) => {
+            // Read again: an account was given meanwhile, the payment ended without one, or its route was disabled.
             let visit = Visit::of(call).await?;
             let filled = Filled { values, problems: Vec::new() };
-            let status = ErrorCode::PaymentAlreadyProcessed.http_status();
-            Ok(page_with(status, &visit, call, &filled))
+            Ok(page_with(ApiError::from(error).code().http_status(), &visit, call, &filled))
         }
         Err(FillError::Store(StoreError::OutcomeUnknown(cause))) if wants_page(&call.request) => {
             tracing::warn!(

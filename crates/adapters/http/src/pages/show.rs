@@ -29,7 +29,7 @@ pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
     let notice = match code {
         ErrorCode::PageNotFound => Notice::NoPage,
         ErrorCode::RateLimited => Notice::TooMany,
-        ErrorCode::Overloaded | ErrorCode::MethodNotAvailable => Notice::Unavailable,
+        ErrorCode::Overloaded => Notice::Unavailable,
         _ => return Err(error),
     };
     let mut page = notice_page(call, code, notice);
