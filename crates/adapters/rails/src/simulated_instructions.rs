@@ -1,7 +1,7 @@
 //! The simulator's payment instructions: the right members for every method, with accounts that belong to
 //! nobody.
 
-use quipu_kernel::{Currency, Timestamp};
+use quipu_kernel::{Amount, Currency, Timestamp};
 use quipu_merchants::Method;
 use quipu_payments::{
     BankDetails, CryptoDetails, Instructions, PageLinks, PayIdDetails, Payment, VoucherDetails,
@@ -53,7 +53,7 @@ pub(crate) fn simulated_instructions(
             instructions.crypto_details = Some(CryptoDetails {
                 asset: terms.currency.to_string(),
                 network: "simulated".to_owned(),
-                uri: format!("simulated:{address}?amount={}", terms.amount),
+                uri: format!("simulated:{address}?amount={}", decimal(terms.amount, terms.currency)),
                 address,
             });
         }
@@ -62,6 +62,16 @@ pub(crate) fn simulated_instructions(
         }
     }
     instructions
+}
+
+/// An amount as wallets read it, with a decimal point: `1234.56`.
+fn decimal(amount: Amount, currency: Currency) -> String {
+    let decimals = currency.decimals();
+    let mut text = format!("{:0>width$}", amount.get(), width = decimals + 1);
+    if decimals > 0 {
+        text.insert(text.len() - decimals, '.');
+    }
+    text
 }
 
 /// A number of up to 12 digits derived from the payment's identifier (FNV-1a), so that two payments seldom

@@ -246,6 +246,16 @@ mod tests {
     }
 
     #[test]
+    fn an_address_asks_a_wallet_for_the_amount_in_whole_units() {
+        for (currency, amount) in [("TRY", "1000.00"), ("CLP", "100000"), ("KWD", "100.000")] {
+            let sample =
+                Sample::new(PaymentType::Deposit, Method::Crypto, currency.parse().expect("a currency"));
+            let uri = issued(&sample).instructions.crypto_details.expect("an address").uri;
+            assert!(uri.ends_with(&format!("?amount={amount}")), "{uri}");
+        }
+    }
+
+    #[test]
     fn bank_details_have_every_documented_member() {
         let details = |method, currency| {
             let shown = issued(&Sample::new(PaymentType::Deposit, method, currency)).instructions;

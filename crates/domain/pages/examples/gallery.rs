@@ -118,6 +118,12 @@ fn unusual(brand: &Brand, words: Words) -> Vec<(String, String)> {
         change(&mut state);
         page(&Payment::restore(payment.terms().clone(), state), brand, words, None)
     };
+    let crypto = deposit(Method::Crypto, Status::Processing);
+    let mut without_amount = crypto.state().clone();
+    if let Some(details) = &mut without_amount.instructions.crypto_details {
+        details.uri = format!("tron:{}", details.address);
+    }
+    let without_amount = Payment::restore(crypto.terms().clone(), without_amount);
     let voucher = deposit(Method::Cash, Status::Processing);
     let mut wide = voucher.state().clone();
     if let Some(details) = &mut wide.instructions.voucher_details {
@@ -125,6 +131,7 @@ fn unusual(brand: &Brand, words: Words) -> Vec<(String, String)> {
     }
     let wide = Payment::restore(voucher.terms().clone(), wide);
     vec![
+        ("pay-crypto-without-amount".to_owned(), page(&without_amount, brand, words, None)),
         ("pay-cash-without-bars".to_owned(), page(&wide, brand, words, None)),
         ("deposit-late".to_owned(), shown(Status::Completed, &late)),
         ("deposit-another-amount".to_owned(), shown(Status::Completed, &short)),
@@ -236,7 +243,7 @@ fn instructions(method: Method, currency: Currency) -> Instructions {
                 asset: "USDT".to_owned(),
                 network: "tron".to_owned(),
                 address: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8".to_owned(),
-                uri: "tron:TJRabPrwbZy45sbavfcjinPJC18kjpRTv8?amount=123456".to_owned(),
+                uri: "tron:TJRabPrwbZy45sbavfcjinPJC18kjpRTv8?amount=29.915204".to_owned(),
             });
         }
         Method::Card | Method::RedirectPay => {

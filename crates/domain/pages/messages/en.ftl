@@ -108,7 +108,7 @@ crypto-2 = Scan the code or copy the address.
 crypto-3 = Send only { $asset } on this network. Anything else is lost.
 redirect-1 = Use the button below to continue to the payment scheme.
 redirect-2 = Confirm the payment there.
-redirect-3 = Come back here if you are not returned automatically.
+redirect-3 = Come back here if you are not returned automatically. If you have already confirmed there, wait here and do not pay again.
 card-1 = Use the button below. You enter your card on the scheme’s own page, never here.
 qr-of = QR code of the payment address
 barcode-of = Barcode { $number }
@@ -116,6 +116,7 @@ barcode-of = Barcode { $number }
 ## Fields
 
 field-amount = Amount
+field-price = Price
 field-account-holder = Account holder
 field-clabe = CLABE
 field-bsb = BSB
@@ -129,6 +130,7 @@ field-voucher = Number for the counter
 field-asset = Currency
 field-network = Network
 field-address = Address
+field-wallet-address = Wallet address
 field-recipient = Recipient’s name
 field-bank-account = Account number
 field-cbu = CBU, CVU or alias
@@ -154,6 +156,7 @@ please-correct = Please correct what is marked.
 problem-required = Please fill this in.
 problem-clabe = A CLABE has 18 digits. Digits only, without spaces or hyphens.
 problem-slip = The account number has a typing error. Please check every digit.
+problem-cbu = A CBU or CVU has 22 digits, an alias 6 to 20 letters, digits, dots and hyphens.
 problem-bsb = A BSB has 6 digits. Digits only, without spaces or hyphens.
 problem-account = Letters, digits, dots and hyphens only. Please check for typing errors.
 problem-abn = An ABN has 11 digits, without spaces.
@@ -166,11 +169,14 @@ already-given = The account was already entered. It cannot be changed.
 
 scheme-title = Simulated payment scheme
 scheme-text = This page stands in for a scheme’s own page in the test environment. No money moves.
+scheme-name = Payment scheme: { $name }
 scheme-approve = Approve
 scheme-decline = Decline
 scheme-leave = Leave open
 scheme-left-open = The payment was left open.
-scheme-over = This payment has already been decided.
+scheme-approved = This payment was approved: the money is on its way.
+scheme-declined = This payment was declined.
+scheme-over = This payment is no longer open.
 
 ## Notices
 

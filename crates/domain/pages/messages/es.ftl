@@ -107,7 +107,7 @@ crypto-2 = Escanee el código o copie la dirección.
 crypto-3 = Envíe solo { $asset } por esta red. Cualquier otra cosa se pierde.
 redirect-1 = Use el botón de abajo para continuar al sistema de pago.
 redirect-2 = Confirme allí el pago.
-redirect-3 = Vuelva aquí si no regresa automáticamente.
+redirect-3 = Vuelva aquí si no regresa automáticamente. Si ya confirmó allí, espere aquí y no pague de nuevo.
 card-1 = Use el botón de abajo. Los datos de su tarjeta se ingresan en la página del sistema de pago, nunca aquí.
 qr-of = Código QR de la dirección de pago
 barcode-of = Código de barras { $number }
@@ -115,6 +115,7 @@ barcode-of = Código de barras { $number }
 ## Campos
 
 field-amount = Importe
+field-price = Precio
 field-account-holder = Titular de la cuenta
 field-clabe = CLABE
 field-bsb = BSB
@@ -128,6 +129,7 @@ field-voucher = Número para la caja
 field-asset = Moneda
 field-network = Red
 field-address = Dirección
+field-wallet-address = Dirección de la billetera
 field-recipient = Nombre del beneficiario
 field-bank-account = Número de cuenta
 field-cbu = CBU, CVU o alias
@@ -153,6 +155,7 @@ please-correct = Corrija lo que está marcado.
 problem-required = Complete este campo.
 problem-clabe = Una CLABE tiene 18 dígitos. Solo dígitos, sin espacios ni guiones.
 problem-slip = El número de cuenta tiene un error. Revise cada dígito.
+problem-cbu = Un CBU o CVU tiene 22 dígitos; un alias, de 6 a 20 letras, dígitos, puntos y guiones.
 problem-bsb = Un BSB tiene 6 dígitos. Solo dígitos, sin espacios ni guiones.
 problem-account = Solo letras, dígitos, puntos y guiones. Revise que no haya errores.
 problem-abn = Un ABN tiene 11 dígitos, sin espacios.
@@ -165,11 +168,14 @@ already-given = La cuenta ya fue ingresada. No se puede cambiar.
 
 scheme-title = Sistema de pago simulado
 scheme-text = Esta página reemplaza a la de un sistema de pago en el entorno de prueba. No se mueve dinero.
+scheme-name = Sistema de pago: { $name }
 scheme-approve = Aprobar
 scheme-decline = Rechazar
 scheme-leave = Dejar abierto
 scheme-left-open = El pago quedó abierto.
-scheme-over = Este pago ya está decidido.
+scheme-approved = Este pago fue aprobado: el dinero está en camino.
+scheme-declined = Este pago fue rechazado.
+scheme-over = Este pago ya no está abierto.
 
 ## Avisos
 

@@ -107,7 +107,7 @@ crypto-2 = Leia o código ou copie o endereço.
 crypto-3 = Envie somente { $asset } nesta rede. Qualquer outra coisa se perde.
 redirect-1 = Use o botão abaixo para continuar no sistema de pagamento.
 redirect-2 = Confirme o pagamento lá.
-redirect-3 = Volte aqui se não for trazido de volta automaticamente.
+redirect-3 = Volte aqui se não for trazido de volta automaticamente. Se você já confirmou lá, espere aqui e não pague de novo.
 card-1 = Use o botão abaixo. Os dados do cartão são informados na página do sistema de pagamento, nunca aqui.
 qr-of = Código QR do endereço de pagamento
 barcode-of = Código de barras { $number }
@@ -115,6 +115,7 @@ barcode-of = Código de barras { $number }
 ## Campos
 
 field-amount = Valor
+field-price = Preço
 field-account-holder = Titular da conta
 field-clabe = CLABE
 field-bsb = BSB
@@ -128,6 +129,7 @@ field-voucher = Número para o caixa
 field-asset = Moeda
 field-network = Rede
 field-address = Endereço
+field-wallet-address = Endereço da carteira
 field-recipient = Nome do favorecido
 field-bank-account = Número da conta
 field-cbu = CBU, CVU ou alias
@@ -153,6 +155,7 @@ please-correct = Corrija o que está marcado.
 problem-required = Preencha este campo.
 problem-clabe = Uma CLABE tem 18 dígitos. Somente dígitos, sem espaços nem hífens.
 problem-slip = O número da conta tem um erro de digitação. Verifique cada dígito.
+problem-cbu = Um CBU ou CVU tem 22 dígitos; um alias, de 6 a 20 letras, dígitos, pontos e hífens.
 problem-bsb = Um BSB tem 6 dígitos. Somente dígitos, sem espaços nem hífens.
 problem-account = Somente letras, dígitos, pontos e hífens. Verifique se há erros de digitação.
 problem-abn = Um ABN tem 11 dígitos, sem espaços.
@@ -165,11 +168,14 @@ already-given = A conta já foi informada. Não pode ser alterada.
 
 scheme-title = Sistema de pagamento simulado
 scheme-text = Esta página substitui a de um sistema de pagamento no ambiente de teste. Nenhum dinheiro é movimentado.
+scheme-name = Sistema de pagamento: { $name }
 scheme-approve = Aprovar
 scheme-decline = Recusar
 scheme-leave = Deixar em aberto
 scheme-left-open = O pagamento ficou em aberto.
-scheme-over = Este pagamento já está decidido.
+scheme-approved = Este pagamento foi aprovado: o dinheiro está a caminho.
+scheme-declined = Este pagamento foi recusado.
+scheme-over = Este pagamento não está mais aberto.
 
 ## Avisos
 

@@ -107,7 +107,7 @@ crypto-2 = Kodu tarayın veya adresi kopyalayın.
 crypto-3 = Bu ağda yalnızca { $asset } gönderin. Başka her şey kaybolur.
 redirect-1 = Ödeme kuruluşuna geçmek için aşağıdaki düğmeyi kullanın.
 redirect-2 = Ödemeyi orada onaylayın.
-redirect-3 = Kendiliğinden geri getirilmezseniz buraya dönün.
+redirect-3 = Kendiliğinden geri getirilmezseniz buraya dönün. Orada zaten onayladıysanız burada bekleyin ve yeniden ödemeyin.
 card-1 = Aşağıdaki düğmeyi kullanın. Kart bilgilerinizi burada değil, ödeme kuruluşunun kendi sayfasında girersiniz.
 qr-of = Ödeme adresinin QR kodu
 barcode-of = Barkod { $number }
@@ -115,6 +115,7 @@ barcode-of = Barkod { $number }
 ## Alanlar
 
 field-amount = Tutar
+field-price = Fiyat
 field-account-holder = Hesap sahibi
 field-clabe = CLABE
 field-bsb = BSB
@@ -128,6 +129,7 @@ field-voucher = Gişe için numara
 field-asset = Para birimi
 field-network = Ağ
 field-address = Adres
+field-wallet-address = Cüzdan adresi
 field-recipient = Alıcının adı
 field-bank-account = Hesap numarası
 field-cbu = CBU, CVU veya takma ad
@@ -153,6 +155,7 @@ please-correct = Lütfen işaretli yerleri düzeltin.
 problem-required = Lütfen bu alanı doldurun.
 problem-clabe = Bir CLABE 18 rakamdan oluşur. Boşluk veya kısa çizgi kullanmadan yalnızca rakam girin.
 problem-slip = Hesap numarasında yazım hatası var. Lütfen her rakamı kontrol edin.
+problem-cbu = Bir CBU veya CVU 22 rakamdan, bir takma ad 6 ila 20 harf, rakam, nokta ve kısa çizgiden oluşur.
 problem-bsb = Bir BSB 6 rakamdan oluşur. Boşluk veya kısa çizgi kullanmadan yalnızca rakam girin.
 problem-account = Yalnızca harf, rakam, nokta ve kısa çizgi. Lütfen yazım hatası olup olmadığına bakın.
 problem-abn = Bir ABN, boşluksuz 11 rakamdan oluşur.
@@ -165,11 +168,14 @@ already-given = Hesap zaten girildi. Değiştirilemez.
 
 scheme-title = Benzetilmiş ödeme kuruluşu
 scheme-text = Bu sayfa, deneme ortamında bir ödeme kuruluşunun sayfasının yerini tutar. Para hareketi olmaz.
+scheme-name = Ödeme kuruluşu: { $name }
 scheme-approve = Onayla
 scheme-decline = Reddet
 scheme-leave = Açık bırak
 scheme-left-open = Ödeme açık bırakıldı.
-scheme-over = Bu ödeme sonuçlandı.
+scheme-approved = Bu ödeme onaylandı: para yolda.
+scheme-declined = Bu ödeme reddedildi.
+scheme-over = Bu ödeme artık açık değil.
 
 ## Bildirimler
 

@@ -40,7 +40,7 @@ impl AccountNumber {
         match self {
             Self::Clabe => "field-clabe",
             Self::Cbu => "field-cbu",
-            Self::Address => "field-address",
+            Self::Address => "field-wallet-address",
             Self::Other => "field-bank-account",
         }
     }
@@ -59,6 +59,15 @@ impl AccountNumber {
         match self {
             Self::Clabe => "problem-clabe",
             Self::Cbu | Self::Address | Self::Other => "problem-account",
+        }
+    }
+
+    /// The number of digits of an entered one that is taken for digits only, and the key of the message that says so.
+    pub(crate) const fn length(self) -> Option<(usize, &'static str)> {
+        match self {
+            Self::Clabe => Some((18, "problem-clabe")),
+            Self::Cbu => Some((22, "problem-cbu")),
+            Self::Address | Self::Other => None,
         }
     }
 

@@ -54,7 +54,7 @@ impl Facts {
                 }
                 facts.amount(payment);
             }
-            Some(WayToPay::Crypto(details)) => facts.crypto(details),
+            Some(WayToPay::Crypto(details)) => facts.crypto(details, payment),
             Some(WayToPay::Redirect(_)) | None => {}
         }
         facts.lines
@@ -120,10 +120,18 @@ impl Facts {
         self.copied("field-purpose", &details.reference);
     }
 
-    fn crypto(&mut self, details: &CryptoDetails) {
+    /// How much of the asset it takes is known if the address for wallets says so; otherwise the price is shown.
+    fn crypto(&mut self, details: &CryptoDetails, payment: &Payment) {
         self.plain("field-asset", &details.asset);
         self.plain("field-network", &details.network);
         self.copied("field-address", &details.address);
+        if let Some(amount) = amount_of(&details.uri) {
+            let shown = Value::Groups(vec![amount.to_owned(), details.asset.clone()]);
+            self.line("field-amount", shown, Some(amount.to_owned()));
+        } else {
+            let price = money::shown(payment.terms().amount.minor(), payment.terms().currency);
+            self.line("field-price", Value::Amount(price), None);
+        }
     }
 
     fn destination(&mut self, destination: &Destination) {
@@ -147,6 +155,16 @@ impl Facts {
     fn line(&mut self, label: &str, value: Value, copy: Option<String>) {
         self.lines.push(Fact { label: self.words.say(label), value, copy });
     }
+}
+
+/// The amount in an address for wallets, such as `0.01` in `bitcoin:bc1q?amount=0.01`.
+fn amount_of(uri: &str) -> Option<&str> {
+    let uri = uri.split_once('#').map_or(uri, |(uri, _)| uri);
+    let (_, query) = uri.split_once('?')?;
+    let amount = query.split('&').find_map(|part| part.strip_prefix("amount="))?;
+    let is_number = amount.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_positive = amount.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    (is_number && is_positive && amount.matches('.').count() <= 1).then_some(amount)
 }
 
 /// Splits a long number into groups of four.
@@ -199,6 +217,29 @@ mod tests {
         assert_eq!(masked("123"), "••••\u{a0}");
         assert_eq!(masked("ana.perez@example.com"), "a••••@example.com");
     }
+
+    #[test]
+    fn a_payer_by_crypto_is_told_how_much_to_send_or_what_it_costs() {
+        let told = |uri: &str| {
+            let mut shown = samples::instructions(Method::Crypto);
+            uri.clone_into(&mut shown.crypto_details.as_mut().expect("an address").uri);
+            let payment = samples::deposit(Method::Crypto, Currency::GEL, Status::Processing, shown);
+            let fact = Facts::of_deposit(&payment, Words::of(Language::English)).pop().expect("a fact");
+            let value = match fact.value {
+                Value::Amount(shown) => shown.with_code(),
+                Value::Groups(groups) => groups.join(" "),
+            };
+            (fact.label, value, fact.copy)
+        };
+        let amount = |text: &str| ("Amount".to_owned(), format!("{text} USDT"), Some(text.to_owned()));
+        assert_eq!(told("tron:T1?amount=29.915204"), amount("29.915204"));
+        assert_eq!(told("tron:T1?label=Aurora&amount=30#x"), amount("30"));
+        let price = ("Price".to_owned(), "1\u{a0}234,56\u{a0}₾ GEL".to_owned(), None);
+        for uri in ["tron:T1", "tron:T1?amount=", "tron:T1?amount=0", "tron:T1?amount=1e9", "amount=1"] {
+            assert_eq!(told(uri), price, "{uri}");
+        }
+    }
+
     #[test]
     fn an_account_to_pay_into_is_named_as_payouts_name_it() {
         let table = [

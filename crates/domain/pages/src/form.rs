@@ -62,10 +62,11 @@ impl Form {
 impl Field {
     fn new(member: &str, account: AccountNumber, filled: &Filled, words: Words) -> Self {
         let (label, hint) = label_and_hint(member, account);
+        let value = filled.values.get(member).cloned().unwrap_or_default();
         let problem = filled.problems.iter().find_map(|problem| {
             let (path, rule) = problem.split_once(' ')?;
             let is_here = path.strip_prefix("payout.").unwrap_or(path) == member;
-            is_here.then(|| words.say(problem_key(member, rule, account)))
+            is_here.then(|| words.say(problem_key(member, rule, account, &value)))
         });
         let ids = [hint.map(|_| "hint"), problem.as_ref().map(|_| "problem")];
         let ids: Vec<_> = ids.into_iter().flatten().map(|part| format!("{member}-{part}")).collect();
@@ -76,7 +77,7 @@ impl Field {
             name: member.to_owned(),
             label: words.say(label),
             hint: hint.map(|key| words.say(key)),
-            value: filled.values.get(member).cloned().unwrap_or_default(),
+            value,
             problem,
             is_first_wrong: false,
             described: (!ids.is_empty()).then(|| ids.join(" ")),
@@ -111,11 +112,14 @@ const fn kind_key(kind: PayIdType) -> &'static str {
 }
 
 /// The key of the message that says the domain's rule in the words of the page.
-fn problem_key(member: &str, rule: &str, account: AccountNumber) -> &'static str {
+fn problem_key(member: &str, rule: &str, account: AccountNumber, value: &str) -> &'static str {
     match member {
         _ if rule == "is required" => "problem-required",
         "bank_account" if [check_digit_rules::CLABE, check_digit_rules::CBU].contains(&rule) => {
-            "problem-slip"
+            // The rule is of the check digits, but a number of another length has none.
+            let length = value.trim().len();
+            let wrong = account.length().filter(|(digits, _)| *digits != length);
+            wrong.map_or("problem-slip", |(_, key)| key)
         }
         "bank_account" => account.misfit(),
         "bsb" => "problem-bsb",
@@ -150,15 +154,27 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_an_account_is_not_called_a_wrong_length() {
-        let filled = Filled {
-            values: BTreeMap::new(),
-            problems: vec![format!("payout.bank_account {}", check_digit_rules::CLABE)],
-        };
-        let members = ["bank_account".to_owned()];
-        let form = Form::new(&members, Method::Spei, Currency::MXN, &filled, Words::of(Language::English));
-        let said = form.fields[0].problem.as_deref();
-        assert_eq!(said, Some("The account number has a typing error. Please check every digit."));
+    fn a_slip_in_an_account_and_a_wrong_length_are_told_apart() {
+        let slip = "The account number has a typing error. Please check every digit.";
+        let clabe = "A CLABE has 18 digits. Digits only, without spaces or hyphens.";
+        let cbu = "A CBU or CVU has 22 digits, an alias 6 to 20 letters, digits, dots and hyphens.";
+        let (spei, transfer) = ((Method::Spei, Currency::MXN), (Method::BankTransfer, Currency::ARS));
+        let table = [
+            (spei, check_digit_rules::CLABE, "032180000118359718", slip),
+            (spei, check_digit_rules::CLABE, "03218000011835971", clabe),
+            (transfer, check_digit_rules::CBU, "2850590940090418135202", slip),
+            (transfer, check_digit_rules::CBU, "285059094009041813520", cbu),
+            (transfer, check_digit_rules::CBU, "a.b", cbu),
+        ];
+        for ((method, currency), rule, entered, said) in table {
+            let filled = Filled {
+                values: BTreeMap::from([("bank_account".to_owned(), entered.to_owned())]),
+                problems: vec![format!("payout.bank_account {rule}")],
+            };
+            let members = ["bank_account".to_owned()];
+            let form = Form::new(&members, method, currency, &filled, Words::of(Language::English));
+            assert_eq!(form.fields[0].problem.as_deref(), Some(said), "{entered}");
+        }
     }
 
     #[test]

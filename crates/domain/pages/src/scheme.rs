@@ -1,7 +1,7 @@
 //! The page that plays the part of a payment scheme in the test environment.
 
 use askama::Template;
-use quipu_payments::{Payment, RedirectScheme, SchemeDecision};
+use quipu_payments::{Payment, RedirectScheme, SchemeDecision, Status};
 
 use crate::{
     brand::Brand,
@@ -38,7 +38,7 @@ struct SchemePage {
     frame: Frame,
     words: Words,
     amount: Shown,
-    scheme: Option<&'static str>,
+    scheme: Option<String>,
     outcome: Option<String>,
     open: bool,
     action: String,
@@ -61,17 +61,20 @@ pub fn scheme_page(view: SchemeView<'_>) -> String {
     let href = |language: Language| format!("{root}{path}?lang={}", language.code());
     let frame = Frame::new(brand, words, root, &words.say("scheme-title"), href).of_test(true);
     let open = is_live(payment.status());
-    let outcome = match view.decision {
-        _ if !open => Some(words.say("scheme-over")),
-        Some(SchemeDecision::Leave) => Some(words.say("scheme-left-open")),
-        _ => None,
+    let left_open = view.decision == Some(SchemeDecision::Leave);
+    let outcome = match payment.status() {
+        Status::Pending | Status::Processing => left_open.then_some("scheme-left-open"),
+        Status::Completed | Status::Refunded | Status::PartialRefund => Some("scheme-approved"),
+        Status::Failed => Some("scheme-declined"),
+        Status::Cancelled | Status::Expired => Some("scheme-over"),
     };
+    let scheme = terms.redirect_scheme.map(name_of);
     let page = SchemePage {
         frame,
         words,
         amount: money::shown(terms.amount.minor(), terms.currency),
-        scheme: terms.redirect_scheme.map(name_of),
-        outcome,
+        scheme: scheme.map(|name| words.say_with("scheme-name", &[("name", name)])),
+        outcome: outcome.map(|key| words.say(key)),
         open,
         action: href(words.language()),
         back: view.back.map(str::to_owned),
