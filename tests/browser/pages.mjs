@@ -209,7 +209,13 @@ test('the time left runs by the server’s clock, and a value is copied as banks
   await page.getByRole('button', { name: 'Copy: CLABE' }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), payment.bank_details.account_number);
   assert.equal(await page.locator('#say').textContent(), 'Copied');
-  await page.getByRole('button', { name: 'Copy: Amount' }).click();
+  // On a narrow screen a tick says it, in the place of the icon.
+  await page.setViewportSize({ width: 320, height: 800 });
+  const button = page.getByRole('button', { name: 'Copy: Amount' });
+  const before = await button.boundingBox();
+  await button.click();
+  await button.locator('.tick').waitFor();
+  assert.deepEqual(await button.boundingBox().then((box) => [box.width, box.height]), [before.width, before.height]);
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '1234.56');
   await page.context().close();
 });
@@ -223,6 +229,8 @@ test('a recipient fills the form, corrects it, and sees the payout go', async ()
   await page.getByText('A BSB has 6 digits. Digits only, without spaces or hyphens.').waitFor();
   assert.equal(await page.getByLabel('BSB').inputValue(), '12');
   assert.equal(await page.getByLabel('BSB').getAttribute('aria-invalid'), 'true');
+  assert.ok(await page.getByLabel('BSB').evaluate((field) => field === document.activeElement), 'the reader begins here');
+  assert.match(await page.title(), /^Please correct/);
   assert.deepEqual(await axeOf(page), []);
   await page.screenshot({ path: path.join(shots, 'form-corrected.png'), fullPage: true });
   await page.getByLabel('BSB').fill('062000');
@@ -231,6 +239,27 @@ test('a recipient fills the form, corrects it, and sees the payout go', async ()
   assert.ok((await page.locator('main').innerText()).includes('6789'));
   page.wrong = page.wrong.filter((text) => !text.includes('400'));
   await done(page);
+});
+
+test('who enters an account too late reads so, until the page has more to tell', async () => {
+  const payment = await gateway.create({ type: 'withdrawal_pp', currency: 'MXN', method: 'spei', customer: { name: 'Ana', email: 'hold@simulator.test' } });
+  const [page, other] = [await visit(payment.payment_page_url), await visit(payment.payment_page_url)];
+  const fill = async (page) => {
+    await page.getByLabel('CLABE').fill('032180000118359719');
+    await page.getByRole('button', { name: 'Confirm account' }).click();
+    await page.getByText('Your account').waitFor({ state: 'detached' });
+  };
+  // The other page does not learn that an account was entered.
+  await other.route(/details|events/, (route) => route.abort());
+  await fill(page);
+  await fill(other);
+  await other.getByText('The account was already entered.').waitFor();
+  await other.unroute(/details|events/);
+  for (const verb of ['submit', 'complete']) await gateway.operator('POST', `/operator/v1/payments/${payment.transaction_id}/${verb}`, {});
+  await turnsTo(other, 'Your payout was sent');
+  assert.ok(await other.locator('#sorry').isHidden());
+  await done(page);
+  await other.context().close();
 });
 
 test('every language, light and dark, from 320 to 1400 pixels: nothing is cut off, and axe-core finds nothing', async () => {

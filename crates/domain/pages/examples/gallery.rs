@@ -1,7 +1,7 @@
 //! Writes every page in every state into a folder, for a person to look at: `gallery FOLDER`, then serve the
 //! folder with any file server.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::LazyLock, time::Duration};
 
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Minor, Tenant, Timestamp};
 use quipu_merchants::{Accent, Method, ReturnUrls};
@@ -9,8 +9,8 @@ use quipu_pages::{
     Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page,
 };
 use quipu_payments::{
-    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout, State,
-    Status, Terms, VoucherDetails,
+    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout,
+    RedirectScheme, State, Status, Terms, VoucherDetails,
 };
 
 const ID: &str = "pay_1763683200000_abcdefghjkmn";
@@ -62,6 +62,7 @@ fn pages(words: Words) -> Vec<(String, String)> {
         pages.push((format!("deposit-{}", status.as_str()), page(&payment, &plain, words, None)));
     }
     pages.extend(unusual(&plain, words));
+    pages.extend(over_or_long(&brand, words));
     for status in Status::ALL.into_iter().take(7) {
         pages.push((
             format!("withdrawal-{}", status.as_str()),
@@ -96,6 +97,11 @@ fn pages(words: Words) -> Vec<(String, String)> {
         decision: None,
     };
     pages.push(("scheme".to_owned(), scheme_page(scheme)));
+    for status in [Status::Completed, Status::Failed] {
+        let payment = deposit(Method::RedirectPay, status);
+        let decided = SchemeView { payment: &payment, ..scheme };
+        pages.push((format!("scheme-{}", status.as_str()), scheme_page(decided)));
+    }
     for (name, notice) in [
         ("notice", Notice::NoPage),
         ("notice-too-many", Notice::TooMany),
@@ -139,11 +145,43 @@ fn unusual(brand: &Brand, words: Words) -> Vec<(String, String)> {
     ]
 }
 
-fn page(payment: &Payment, brand: &Brand, words: Words, filled: Option<&Filled>) -> String {
-    let members = ["recipient_name", "bsb", "bank_account"].map(str::to_owned);
-    let now = MADE.plus(std::time::Duration::from_secs(19));
+/// Pages after their deadline, a merchant that takes no accounts, and amounts that fill a line.
+fn over_or_long(brand: &Brand, words: Words) -> Vec<(String, String)> {
+    let now = MADE.plus(Duration::from_hours(73));
+    let (cash, form) = (deposit(Method::Cash, Status::Processing), withdrawal(Status::Pending, false));
+    let html = |view| PaymentPage::new(view).html();
+    let mut pages = vec![
+        ("deposit-over".to_owned(), html(View { now, ..view(&cash, brand, words) })),
+        ("form-over".to_owned(), html(View { now, ..view(&form, brand, words) })),
+        ("form-unavailable".to_owned(), html(View { members: &[], ..view(&form, brand, words) })),
+    ];
+    for (name, units) in [("long", 99_999_999_999), ("longest", 9_007_199_254_740_991)] {
+        for method in [Method::Cash, Method::Spei, Method::Crypto] {
+            let payment = deposit(method, Status::Completed);
+            let amount = Amount::new(units).unwrap_or_else(|_| unreachable!("in range"));
+            let terms = Terms { amount, ..payment.terms().clone() };
+            let state = State { received_amount: Amount::new(units - 1).ok(), ..payment.state().clone() };
+            let paid = Payment::restore(terms.clone(), state.clone());
+            pages.push((format!("paid-{name}-{}", method.as_str()), page(&paid, brand, words, None)));
+            let open = Payment::restore(terms, State { status: Status::Processing, ..state });
+            pages.push((format!("pay-{name}-{}", method.as_str()), page(&open, brand, words, None)));
+        }
+    }
+    pages
+}
+
+/// What the recipient's form asks for.
+static MEMBERS: LazyLock<[String; 3]> =
+    LazyLock::new(|| ["recipient_name", "bsb", "bank_account"].map(str::to_owned));
+
+fn view<'a>(payment: &'a Payment, brand: &'a Brand, words: Words) -> View<'a> {
+    let now = MADE.plus(Duration::from_secs(19));
     let token = "w3Jv9Qx2b7Lk0TzR5mN8cYpFhUe";
-    PaymentPage::new(View { payment, brand, words, now, root: "", token, members: &members, filled }).html()
+    View { payment, brand, words, now, root: "", token, members: &*MEMBERS, filled: None }
+}
+
+fn page(payment: &Payment, brand: &Brand, words: Words, filled: Option<&Filled>) -> String {
+    PaymentPage::new(View { filled, ..view(payment, brand, words) }).html()
 }
 
 fn terms(kind: PaymentType, method: Method, currency: Currency) -> Terms {
@@ -164,7 +202,7 @@ fn terms(kind: PaymentType, method: Method, currency: Currency) -> Terms {
         },
         rail: "simulator".to_owned(),
         created_at: MADE,
-        expires_at: lives.then(|| MADE.plus(std::time::Duration::from_hours(72))),
+        expires_at: lives.then(|| MADE.plus(Duration::from_hours(72))),
         description: Some("Two tickets, row 7".to_owned()),
         note: None,
         external_id: None,
@@ -174,7 +212,7 @@ fn terms(kind: PaymentType, method: Method, currency: Currency) -> Terms {
             success_url: Some("https://shop.example/done".to_owned()),
             cancel_url: Some("https://shop.example/cart".to_owned()),
         },
-        redirect_scheme: None,
+        redirect_scheme: (method == Method::RedirectPay).then_some(RedirectScheme::Lqr),
     }
 }
 
