@@ -5,7 +5,7 @@ use quipu_merchants::{Accent, Method, ReturnUrls};
 use quipu_payments::{Instructions, PaymentType, Status};
 use serde::Serialize;
 
-use crate::{language::Language, money, payment_page::View, story};
+use crate::{language::Language, money, story, view::View};
 
 /// Everything that a page shows of its payment. It contains nothing that only the merchant may see: no fee,
 /// no customer, no account of a recipient.

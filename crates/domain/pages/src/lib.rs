@@ -25,6 +25,7 @@ mod rendered;
 mod samples;
 mod scheme;
 mod story;
+mod view;
 mod voucher;
 mod words;
 
@@ -37,7 +38,8 @@ pub use language::Language;
 pub use logo::{LogoProblem, MAX_LOGO_BYTES, redraw};
 pub use notice::{FrontLink, Notice, front};
 pub use page_urls::PageUrls;
-pub use payment_page::{PaymentPage, View};
+pub use payment_page::PaymentPage;
 pub use scheme::{SchemeView, scheme_page};
 pub use story::is_live;
+pub use view::View;
 pub use words::Words;

@@ -1,13 +1,12 @@
 //! The page of one payment.
 
 use askama::Template;
-use quipu_kernel::{Environment, Timestamp, is_web_url};
+use quipu_kernel::{Environment, is_web_url};
 use quipu_merchants::Direction;
-use quipu_payments::{Payment, Status};
+use quipu_payments::Status;
 
 use crate::{
     assets,
-    brand::Brand,
     clock::Clock,
     facts::{Fact, Facts, Value},
     form::{Filled, Form},
@@ -17,29 +16,9 @@ use crate::{
     page_urls::PageUrls,
     rendered::rendered,
     story::{self, Story, is_live, is_over},
+    view::View,
     words::Words,
 };
-
-/// Everything that a payment's page is made from.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
-    /// The payment.
-    pub payment: &'a Payment,
-    /// The brand of its merchant.
-    pub brand: &'a Brand,
-    /// The words in the language of the page.
-    pub words: Words,
-    /// The current time (UTC).
-    pub now: Timestamp,
-    /// The path of the public address, without a slash at its end.
-    pub root: &'a str,
-    /// The token in the page's address.
-    pub token: &'a str,
-    /// The members of `payout` that the payment's route needs, for a payment that waits for its recipient.
-    pub members: &'a [String],
-    /// The values entered before, if they have to be corrected or came too late.
-    pub filled: Option<&'a Filled>,
-}
 
 /// The link to the next place.
 struct Next {
@@ -184,7 +163,7 @@ mod tests {
     use quipu_payments::{Instructions, VoucherDetails};
 
     use super::*;
-    use crate::{language::Language, samples};
+    use crate::{brand::Brand, language::Language, samples};
 
     /// The page of a voucher with this barcode.
     fn voucher(barcode: &str, method: Method, language: Language) -> String {

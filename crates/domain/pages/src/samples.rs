@@ -7,7 +7,7 @@ use quipu_payments::{
     Terms, VoucherDetails,
 };
 
-use crate::{brand::Brand, payment_page::View, words::Words};
+use crate::{brand::Brand, view::View, words::Words};
 
 pub(crate) const ID: &str = "pay_1763683200000_abcdefghjkmn";
 

@@ -4,7 +4,7 @@ use quipu_kernel::{Minor, Timestamp};
 use quipu_merchants::{Direction, Method};
 use quipu_payments::{Instructions, Payment, Status};
 
-use crate::{money, payment_page::View};
+use crate::{money, view::View};
 
 /// The state of a payment, told to a person.
 pub(crate) struct Story {
