@@ -243,7 +243,7 @@ test('a recipient fills the form, corrects it, and sees the payout go', async ()
 
 test('who enters an account too late reads so, until the page has more to tell', async () => {
   const payment = await gateway.create({ type: 'withdrawal_pp', currency: 'MXN', method: 'spei', customer: { name: 'Ana', email: 'hold@simulator.test' } });
-  const [page, other] = [await visit(payment.payment_page_url), await visit(payment.payment_page_url)];
+  const [page, other] = [await visit(payment.payment_page_url), await blank()];
   const fill = async (page) => {
     await page.getByLabel('CLABE').fill('032180000118359719');
     await page.getByRole('button', { name: 'Confirm account' }).click();
@@ -251,6 +251,7 @@ test('who enters an account too late reads so, until the page has more to tell',
   };
   // The other page does not learn that an account was entered.
   await other.route(/details|events/, (route) => route.abort());
+  await other.goto(payment.payment_page_url);
   await fill(page);
   await fill(other);
   await other.getByText('The account was already entered.').waitFor();

@@ -7,7 +7,7 @@ use quipu_kernel::{Currency, Minor};
 pub(crate) struct Shown {
     /// With the currency's sign and separators: `$ 1.000,00`.
     pub(crate) text: String,
-    /// The same; a long one in parts that end with a thousands separator, where a line that is too narrow for all of it may end.
+    /// The same in parts that end with a thousands separator, where a line that is too narrow for all of it may end.
     pub(crate) parts: Vec<String>,
     /// Digits and the currency's decimal sign, to be pasted into a bank's form: `1000,00`.
     pub(crate) plain: String,
@@ -23,12 +23,8 @@ impl Shown {
 
     /// Whether it does not fit on the line of a small screen in the size of a heading.
     pub(crate) fn is_long(&self) -> bool {
-        is_long(&self.text)
+        self.text.chars().count() > 12
     }
-}
-
-fn is_long(text: &str) -> bool {
-    text.chars().count() > 12
 }
 
 /// How a currency is written.
@@ -45,8 +41,7 @@ pub(crate) fn shown(minor: Minor, currency: Currency) -> Shown {
     let form = form(currency);
     let digits = |thousands| digits(minor, currency, thousands, form.point);
     let text = format!("{}{}{}", form.before, digits(form.thousands), form.after);
-    let parts = if is_long(&text) { parts(&text, form.thousands) } else { vec![text.clone()] };
-    Shown { text, parts, plain: digits(""), code: currency.as_str().to_owned() }
+    Shown { parts: parts(&text, form.thousands), text, plain: digits(""), code: currency.as_str().to_owned() }
 }
 
 fn form(currency: Currency) -> Form {
@@ -125,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_only_behind_thousands_of_a_long_amount() {
+    fn a_line_ends_only_behind_thousands() {
         let table: [(Currency, &[&str]); 5] = [
             (Currency::MXN, &["$1,", "234,", "567.89"]),
             (Currency::ARS, &["$\u{a0}1.", "234.", "567,89"]),
@@ -137,7 +132,6 @@ mod tests {
             assert_eq!(shown_of(123_456_789, currency).parts, expected, "{currency}");
         }
         assert_eq!(shown_of(1, Currency::GEL).parts, ["0,01\u{a0}₾"]);
-        assert_eq!(shown_of(12_345_678, Currency::MXN).parts, ["$123,456.78"], "fits anywhere");
     }
 
     #[test]
