@@ -3,6 +3,7 @@
 //! [`store::FakeStore`] wraps the reference store, which judges every commit as the port demands; rails are mocks, since
 //! other people own them.
 
+mod additions;
 mod alert;
 mod bank_export;
 mod cancel_and_adjust;
