@@ -88,9 +88,9 @@ pub trait Commit: Send + Sync {
 /// The queue of work to be done later, over all tenants: how the nodes share it among themselves, by claims
 /// and heartbeats, and how much of it is overdue.
 ///
-/// A claim is a lease of this node: no other node gets the work while this node lives and the lease lasts. A
-/// node that has died loses its claims within ten seconds. A node that was only paused finds its claims gone,
-/// and what it then puts off or reports as done changes nothing.
+/// A claim is a lease of this node: no other node gets the work while this node lives and the lease lasts, as long as
+/// their clocks differ by less than [`MAX_CLOCK_SKEW`]. A node that has died loses its claims within ten seconds. A node
+/// that was only paused finds its claims gone, and what it then puts off or reports as done changes nothing.
 #[async_trait]
 pub trait WorkQueue: Send + Sync {
     /// Claims up to `limit` pieces of work of a queue that are due at `now`, beginning with the work that has
@@ -147,7 +147,8 @@ pub trait WorkQueue: Send + Sync {
 }
 
 /// How much the clocks of nodes may differ. What is deleted is deleted for all nodes, also for one whose clock is behind
-/// and which would still accept the signature of an expired nonce.
+/// and which would still accept the signature of an expired nonce. A lease of a node that lives is not over for others
+/// before it has been over by their clocks for so long.
 pub const MAX_CLOCK_SKEW: Duration = Duration::from_mins(5);
 
 /// The nonces and idempotency keys that have been used, over all tenants. They are kept until they expire.

@@ -15,7 +15,7 @@ use diesel::{
     sql_types::{Array, BigInt, Integer, Text},
     sqlite::Sqlite,
 };
-use quipu_commit::{DueWork, LONGEST_HOLD_UP, Queue, QueueState, WorkInHand, WorkQueue};
+use quipu_commit::{DueWork, LONGEST_HOLD_UP, MAX_CLOCK_SKEW, Queue, QueueState, WorkInHand, WorkQueue};
 use quipu_kernel::{StoreError, Timestamp};
 
 use crate::{
@@ -72,13 +72,18 @@ macro_rules! show_due {
 show_due!(Sqlite, ShowDue);
 show_due!(Pg, ShowDueOnServer);
 
-statement! { ClaimMany on Pg => ClaimColumns {
-    "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
-    ", attempts = attempts + 1, turn = turn + 1 WHERE ctid = ANY (ARRAY (SELECT ctid FROM work WHERE queue = "
-    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
-    => limit: i64 as BigInt ;
-    " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
-} }
+statement! {
+    /// A lease is ended by another node only when it is over by the clock of its holder too, however far that is behind. The
+    /// work of a node that died is released before.
+    ClaimMany on Pg => ClaimColumns {
+        "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
+        ", attempts = attempts + 1, turn = turn + 1 WHERE ctid = ANY (ARRAY (SELECT ctid FROM work WHERE queue = "
+        => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt,
+        " AND (lease_node IS NULL OR lease_node = " => own: &'a str as Text, " OR due_at <= " => others: i64 as BigInt,
+        ") ORDER BY due_at LIMIT 0 + " => limit: i64 as BigInt ;
+        " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
+    }
+}
 
 #[async_trait]
 impl WorkQueue for Store {
@@ -94,7 +99,8 @@ impl WorkQueue for Store {
             return Ok(Vec::new());
         }
         let node = self.inner.hub.node().to_owned();
-        let (now, until, limit) = (now.millis(), now.plus(lease).millis(), i64::from(limit));
+        let (until, others) = (now.plus(lease).millis(), now.minus(MAX_CLOCK_SKEW).millis());
+        let (now, limit) = (now.millis(), i64::from(limit));
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let mut rows = match conn {
@@ -102,7 +108,8 @@ impl WorkQueue for Store {
                         claim_in_file(conn, ShowDue { queue: queue.0, now, limit }, until, &node)?
                     }
                     Connection::Postgres(conn) => {
-                        let claim = ClaimMany { queue: queue.0, now, limit, until, node: &node };
+                        let (queue, own) = (queue.0, &node);
+                        let claim = ClaimMany { until, node: &node, queue, now, own, others, limit };
                         diesel_async::RunQueryDsl::load::<ClaimRow>(claim, &mut ***conn).await?
                     }
                 };

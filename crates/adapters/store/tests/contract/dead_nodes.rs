@@ -1,6 +1,6 @@
 //! Work of nodes that have died.
 
-use quipu_commit::{Changes, WorkChange};
+use quipu_commit::{Changes, MAX_CLOCK_SKEW, WorkChange};
 use quipu_payments::DueAction;
 
 use crate::{
@@ -84,7 +84,29 @@ async fn what_is_taken_with_its_commit_is_due_at_once_if_its_node_dies(fixture: 
     let claimed = claim(&now, 10, 1_000, 1).await.remove(0);
     assert_eq!((claimed.action.as_str(), claimed.due), ("submit", after(10)));
     before.commit(taking(waiting(30, DueAction::Submit).create())).await.expect("committed");
-    assert_eq!(claim(&now, 30, 1_000, 2).await.len(), 1, "its time has come, whatever became of its node");
+    let late = 1_000 + i64::try_from(MAX_CLOCK_SKEW.as_millis()).expect("a few minutes");
+    let again = claim(&now, late, late + 1, 3).await;
+    assert_eq!(again.len(), 2, "its time has come, whatever became of its node");
+}
+
+/// What a node has claimed or taken is its own while it lives, for a node too whose clock is ahead. A file has one node.
+#[test]
+fn a_lease_ends_for_others_when_it_is_over_by_every_clock() {
+    crate::fixture::run(crate::fixture::Engine::Postgres, |fixture: Fixture| async move {
+        let skew = i64::try_from(MAX_CLOCK_SKEW.as_millis()).expect("a few minutes");
+        let (holder, ahead) = (fixture.any().await, fixture.any().await);
+        for (made, until) in
+            [(taking(waiting(30, DueAction::Submit).create()), 30), (waiting(5, DueAction::Ask).create(), 60)]
+        {
+            holder.commit(made).await.expect("committed");
+            let claimed = claim(&holder, 10, until, 1).await;
+            assert!(claim(&ahead, until + skew - 1, until + skew, 1).await.is_empty(), "its holder lives");
+            if claimed.is_empty() {
+                assert_eq!(claim(&holder, until, until + 1, 1).await.len(), 1, "its holder may do it again");
+            }
+            assert_eq!(claim(&ahead, until + 1 + skew, 1_000_000, 1).await.len(), 1);
+        }
+    });
 }
 
 async fn what_a_silent_node_took_is_given_to_others(fixture: Fixture) {
