@@ -135,7 +135,8 @@ fn alerts_fire_for_their_causes_and_not_otherwise() {
     std::fs::write(&rules, text("deploy/prometheus-rules.yml")).expect("written");
     let series = |name: &str, values: &str| format!("      - {{ series: '{name}', values: '{values}' }}\n");
     let of = |instance: &str, metric: &str| format!("{metric}{{job=\"quipu\",instance=\"{instance}\"}}");
-    // The second node has no database from the fifth minute on; the first found a breach, and a later check of the other none.
+    // The second node has no database from the fifth minute on; the first found a breach, and a later check of the other none. Half an
+    // hour later the clock of the second is set back.
     let measured = [
         series(&of("a", "quipu_database_answers"), "1x60"),
         series(&of("b", "quipu_database_answers"), "1x4 0x20 1x40"),
@@ -143,6 +144,8 @@ fn alerts_fire_for_their_causes_and_not_otherwise() {
         series(&of("a", "quipu_ledger_checked_timestamp_seconds"), "60x60"),
         series(&of("b", "quipu_ledger_breaches"), "0x60"),
         series(&of("b", "quipu_ledger_checked_timestamp_seconds"), "0x29 1800x30"),
+        series(&of("a", "quipu_clock_ahead_seconds"), "-9x60"),
+        series(&of("b", "quipu_clock_ahead_seconds"), "0x29 -11x30"),
     ]
     .concat();
     let fires = |at: &str, alert: &str, count: u32| {
@@ -156,6 +159,8 @@ fn alerts_fire_for_their_causes_and_not_otherwise() {
         fires("40m", "QuipuDatabaseAway", 0),
         fires("10m", "QuipuLedgerBreach", 1),
         fires("40m", "QuipuLedgerBreach", 0),
+        fires("20m", "QuipuClockOff", 0),
+        fires("40m", "QuipuClockOff", 1),
     ]
     .concat();
     let file = format!(

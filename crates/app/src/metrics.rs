@@ -52,13 +52,17 @@ const COUNTERS: [(&str, &str); 10] = [
     (LOG_LINES_LOST, "Log lines left out because they could not be written, or not in time"),
 ];
 /// The gauges, with their descriptions.
-const GAUGES: [(&str, &str); 14] = [
+const GAUGES: [(&str, &str); 15] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     (delivery::ATTEMPTS_UNDER_WAY, "Attempts to deliver an event that this process is making"),
     (delivery::DELIVERIES_IN_MEMORY, "Deliveries that wait in this process for a place"),
     (COMMIT_WAITING, "Changes that wait for the next transaction"),
     (DATABASE_ANSWERS, "Whether the database answered this scrape: 1 or 0"),
+    (
+        CLOCK_AHEAD,
+        "Seconds by which the clock of this node is ahead of the database's; less than 0 if it is behind",
+    ),
     (store::COMMIT_ASIDES, "Merchants who wait for somebody's lock beside the others"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
@@ -90,6 +94,7 @@ pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
 pub(crate) const DUE_DELAY_SECONDS: &str = "quipu_due_delay_seconds";
 const COMMIT_WAITING: &str = "quipu_commit_waiting";
 const DATABASE_ANSWERS: &str = "quipu_database_answers";
+const CLOCK_AHEAD: &str = "quipu_clock_ahead_seconds";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
@@ -132,6 +137,7 @@ fn begin_at_zero() {
         metrics::counter!(http::CALLBACKS, "outcome" => outcome).absolute(0);
     }
     for name in [
+        CLOCK_AHEAD,
         store::COMMIT_ASIDES,
         http::LEDGER_BREACHES,
         http::LEDGER_CHECKED,
@@ -241,6 +247,9 @@ impl Scraped {
         let now = clock.now();
         let found = within(GLANCE, queue.queues(now)).await;
         let backlog = within(GLANCE, deliveries.backlog()).await;
+        if let Some(Some(ahead)) = within(GLANCE, store.clock_ahead(clock)).await {
+            metrics::gauge!(CLOCK_AHEAD).set(seconds(ahead));
+        }
         // One answer is enough: a long backlog takes its time to be counted.
         let answers = if found.is_some() || backlog.is_some() { 1.0 } else { 0.0 };
         metrics::gauge!(DATABASE_ANSWERS).set(answers);
@@ -271,6 +280,11 @@ async fn within<T>(time: Duration, asked: impl Future<Output = Result<T, StoreEr
 #[expect(clippy::cast_precision_loss, reason = "there is far less work than 2^52")]
 const fn count(number: u64) -> f64 {
     number as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "clocks differ by less than 2^52 ms")]
+const fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1_000.0
 }
 
 /// How long something has waited, in seconds.

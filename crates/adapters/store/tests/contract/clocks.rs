@@ -1,8 +1,9 @@
 //! Nodes whose clocks disagree.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use quipu_commit::Commit as _;
+use quipu_kernel::{Clock, SystemClock, Timestamp};
 use quipu_ledger::Chains as _;
 use quipu_payments::{CrossTenantReads as _, Payment, Status};
 use quipu_webhooks::{EndpointChange, RetrySelection};
@@ -19,10 +20,33 @@ on_every_store! {
 
 /// What nobody but staff reads.
 mod databases {
-    use super::a_timeline_has_all_entries_though_the_clock_was_set_back;
+    use super::{
+        a_timeline_has_all_entries_though_the_clock_was_set_back,
+        how_far_a_clock_is_ahead_of_a_server_is_told,
+    };
 
     crate::fixture::on_both_databases! {
         a_timeline_has_all_entries_though_the_clock_was_set_back,
+        how_far_a_clock_is_ahead_of_a_server_is_told,
+    }
+}
+
+/// A clock that is a minute behind.
+struct Behind;
+
+impl Clock for Behind {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().minus(Duration::from_mins(1))
+    }
+}
+
+async fn how_far_a_clock_is_ahead_of_a_server_is_told(fixture: Fixture) {
+    let store = fixture.open().await;
+    let (right, behind): (Arc<dyn Clock>, Arc<dyn Clock>) = (Arc::new(SystemClock), Arc::new(Behind));
+    for (clock, around) in [(&right, 0), (&behind, -60_000)] {
+        let ahead = store.clock_ahead(clock).await.expect("asked");
+        assert_eq!(ahead.is_some(), fixture.is_server());
+        assert!(ahead.is_none_or(|ahead| (ahead - around).abs() < 30_000), "{ahead:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! One call of every kind, to see which are answered while the database is not.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, future::BoxFuture, future::join_all};
 use quipu_commit::{Aggregate, Changes, Commit as _, Queue, Save, Tally, UsedKeys as _, WorkQueue};
-use quipu_kernel::{EventId, IdSource, MerchantId, Page, Period};
+use quipu_kernel::{EventId, IdSource, MerchantId, Page, Period, SystemClock};
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::{
     AuditFilter, CallerBook as _, DirectoryError, MerchantChange, MerchantFilter, Merchants as _,
@@ -65,6 +65,7 @@ fn payments(store: &Store) -> Vec<Ask<'_>> {
         ask!("queues", store.queues(START)),
         ask!("expired keys", store.delete_expired(START, 1)),
         ask!("a heartbeat", store.beat()),
+        ask!("the clock", async move { store.clock_ahead(&(Arc::new(SystemClock) as _)).await }),
         ask!("work of dead nodes", store.release_dead()),
         ask!("the check", store.check()),
         ask!("a ping", store.ping()),
