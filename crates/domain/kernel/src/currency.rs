@@ -99,4 +99,26 @@ mod tests {
             assert!(text.parse::<Currency>().is_err(), "{text:?}");
         }
     }
+
+    #[test]
+    fn a_code_is_written_as_it_was_read() {
+        assert_eq!(format!("{0} {0:?} {1}", Currency::MXN, String::from(Currency::AUD)), "MXN MXN AUD");
+    }
+
+    #[test]
+    fn currencies_have_two_decimals_but_for_those_that_iso_4217_names() {
+        let two = Currency::IN_BALANCE_QUERIES.map(|currency| currency.decimals());
+        assert_eq!(two, [2; 6]);
+        for (codes, decimals) in [
+            ("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", 0),
+            ("EUR GEL USD", 2),
+            ("BHD IQD JOD KWD LYD OMR TND", 3),
+            ("CLF UYW", 4),
+        ] {
+            for code in codes.split(' ') {
+                let currency: Currency = code.parse().expect("a code");
+                assert_eq!(currency.decimals(), decimals, "{code}");
+            }
+        }
+    }
 }

@@ -59,10 +59,18 @@ mod tests {
 
     #[test]
     fn every_base62_character_is_equally_likely() {
-        let text = base62(&Counting(AtomicU8::new(0)), 248);
+        // Every byte occurs twice.
+        let text = base62(&Counting(AtomicU8::new(0)), 2 * 248);
         let mut counts = std::collections::BTreeMap::new();
         text.chars().for_each(|c| *counts.entry(c).or_insert(0) += 1);
         assert_eq!(counts.len(), 62);
-        assert!(counts.values().all(|count| *count == 4), "{counts:?}");
+        assert!(counts.values().all(|count| *count == 8), "{counts:?}");
+    }
+
+    #[test]
+    fn a_base62_text_is_as_long_as_asked_for() {
+        for length in [0, 1, 43, 63, 64, 65, 200] {
+            assert_eq!(base62(&Counting(AtomicU8::new(200)), length).len(), length);
+        }
     }
 }

@@ -284,6 +284,42 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_text_counts_as_absent_and_lines_stay_in_a_long_one() {
+        let body = json!({ "blank": " \t\u{a0}", "name": " Ana ", "note": "one\n\ttwo", "line": "one\ntwo" });
+        let mut problems = Problems::new();
+        let fields = Fields::of_body(&body).expect("an object");
+        let mut short = |name| fields.optional_text(name, 10, &mut problems);
+        assert_eq!([short("gone"), short("name"), short("line")], [None, Some(" Ana ".to_owned()), None]);
+        let mut long = |name| fields.optional_long_text(name, 10, &mut problems);
+        assert_eq!([long("gone"), long("blank"), long("note")], [None, None, Some("one\n\ttwo".to_owned())]);
+        assert_eq!(problems.messages(), ["line must not contain control characters"]);
+    }
+
+    #[test]
+    fn an_integer_beyond_all_others_is_too_large_or_too_small_and_not_of_another_type() {
+        let told = |number: &str| {
+            let body: Value = serde_json::from_str(&format!("{{\"amount\": {number}}}")).expect("JSON");
+            let mut problems = Problems::new();
+            let read = Fields::of_body(&body).expect("an object").integer("amount", &mut problems);
+            (read, problems.into_messages().concat())
+        };
+        for (number, problem) in [
+            ("9223372036854775808", "amount is too large"),
+            ("18446744073709551616", "amount is too large"),
+            ("-9223372036854775809", "amount is too small"),
+            ("-99999999999999999999", "amount is too small"),
+            ("12.0", "amount must be an integer"),
+            ("1e2", "amount must be an integer"),
+            ("\"12\"", "amount must be an integer"),
+        ] {
+            assert_eq!(told(number), (None, problem.to_owned()), "{number}");
+        }
+        for number in [i64::MIN, 0, i64::MAX] {
+            assert_eq!(told(&number.to_string()), (Some(number), String::new()));
+        }
+    }
+
+    #[test]
     fn an_end_is_an_instant_that_has_not_come() {
         let now = Timestamp::parse("2026-01-31T00:00:00Z").expect("an instant");
         let read = |at: Value| {
