@@ -77,6 +77,8 @@ struct Movement {
     booked: Option<String>,
     end_to_end_id: Option<String>,
     texts: Vec<String>,
+    /// What names the file of orders that the bank booked in one sum.
+    batch: Vec<String>,
     reason: Vec<String>,
 }
 
@@ -211,7 +213,7 @@ impl Statement {
             amount: Amount::new(units).map_err(|_| wrong("amount"))?,
             currency,
             end_to_end_id: detail.end_to_end_id.clone(),
-            texts: detail.texts.clone(),
+            texts: [detail.texts.as_slice(), &detail.batch].concat(),
             return_reason: (!reason.is_empty()).then_some(reason),
         }))
     }
@@ -255,6 +257,11 @@ impl Movement {
             self.booked = Some(text.to_owned());
         } else if cursor.is_at("Ntry/AddtlNtryInf") || cursor.is_at("Ntry/NtryRef") {
             self.take_text(text);
+        } else if (cursor.is_at("NtryDtls/Btch/MsgId") || cursor.is_at("NtryDtls/Btch/PmtInfId"))
+            && self.batch.len() < MOST_TEXTS
+            && self.batch.last().is_none_or(|last| last != text)
+        {
+            self.batch.push(text.to_owned());
         }
     }
 

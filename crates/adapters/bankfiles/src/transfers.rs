@@ -7,7 +7,9 @@ use quick_xml::{
     events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
 };
 use quipu_kernel::{Currency, Timestamp};
-use quipu_payments::{BankAccount, Debtor, NOT_PROVIDED, Transfer};
+use quipu_payments::{
+    BankAccount, Debtor, NOT_PROVIDED, PayIdType, Proxy, ProxyKind, Transfer, WalletScheme,
+};
 
 use crate::minor_units::decimal;
 
@@ -29,7 +31,7 @@ pub fn account_misfit(account: &BankAccount) -> Option<&'static str> {
     let complaints = [
         (is_whole(&account.number, ACCOUNT), "the account number does not fit: 34 characters at most"),
         (
-            fits(account.proxy.as_deref(), PROXY),
+            fits(account.proxy.as_ref().map(|proxy| proxy.name.as_str()), PROXY),
             "the name of the account does not fit: 2048 characters at most",
         ),
         (
@@ -127,6 +129,8 @@ impl<W: Write> Xml<W> {
     fn payment_information(&mut self, file: &Transfers<'_>) -> io::Result<()> {
         self.leaf("PmtInfId", file.message_id, 35)?;
         self.leaf("PmtMtd", "TRF", 3)?;
+        // Each transfer is to be an entry of its own in the statement, by which its payment is found.
+        self.leaf("BtchBookg", "false", 5)?;
         self.totals(file)?;
         let date = file.created_at.to_string();
         self.within("ReqdExctnDt", |xml| xml.leaf("Dt", &date, 10))?;
@@ -179,8 +183,9 @@ impl<W: Write> Xml<W> {
     }
 
     fn account(&mut self, name: &str, account: &BankAccount) -> io::Result<()> {
-        let proxy = account.proxy.as_deref();
-        let shown = Some(account.number.as_str()).filter(|number| !number.is_empty()).or(proxy);
+        let proxy = account.proxy.as_ref();
+        let own = Some(account.number.as_str()).filter(|number| !number.is_empty());
+        let shown = own.or(proxy.map(|proxy| proxy.name.as_str()));
         let number = shown.filter(|number| is_whole(number, ACCOUNT)).unwrap_or(NOT_PROVIDED);
         self.within(name, |xml| {
             xml.within("Id", |xml| {
@@ -193,8 +198,22 @@ impl<W: Write> Xml<W> {
             if let Some(account_type) = &account.account_type {
                 xml.within("Tp", |xml| xml.leaf("Prtry", account_type, TYPE))?;
             }
-            proxy.map_or(Ok(()), |proxy| xml.within("Prxy", |xml| xml.leaf("Id", proxy, PROXY)))
+            proxy.map_or(Ok(()), |proxy| xml.within("Prxy", |xml| xml.proxy(proxy)))
         })
+    }
+
+    /// The kind by its code of ISO 20022 where that is certain, else in our own word.
+    fn proxy(&mut self, proxy: &Proxy) -> io::Result<()> {
+        let (element, kind) = match proxy.kind {
+            ProxyKind::PayId(PayIdType::Email) | ProxyKind::Wallet(WalletScheme::Email) => ("Cd", "EMAL"),
+            ProxyKind::PayId(PayIdType::Phone) | ProxyKind::Wallet(WalletScheme::Phone) => ("Cd", "TELE"),
+            ProxyKind::PayId(kind @ PayIdType::Abn) => ("Prtry", kind.as_str()),
+            ProxyKind::Wallet(scheme @ (WalletScheme::NationalPassport | WalletScheme::ReferenceId)) => {
+                ("Prtry", scheme.as_str())
+            }
+        };
+        self.within("Tp", |xml| xml.leaf(element, kind, TYPE))?;
+        self.leaf("Id", &proxy.name, PROXY)
     }
 
     /// The bank. The payer's must stand there even where nothing is known of it.

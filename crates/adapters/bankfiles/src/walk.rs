@@ -32,6 +32,8 @@ pub(crate) struct Cursor {
     depth: usize,
     text: String,
     currency: Option<String>,
+    /// The namespaces of ISO 20022 that the root declares, by their prefixes.
+    of_root: Vec<(Vec<u8>, String)>,
     namespace: Option<String>,
 }
 
@@ -51,7 +53,7 @@ impl Cursor {
         self.currency.as_deref()
     }
 
-    /// The namespace of the root.
+    /// The namespace of the document, which may be the root or lie in an envelope.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
@@ -73,21 +75,31 @@ impl Cursor {
         if start.attributes().with_checks(false).count() > MOST_ATTRIBUTES {
             return Err(StatementProblem::Malformed("an element with too many attributes".to_owned()));
         }
+        let is_document = name == "Document";
+        let mut declared = Vec::new();
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| StatementProblem::malformed(&error))?;
             let value = std::str::from_utf8(&attribute.value).map_err(|_| StatementProblem::NotUtf8)?;
             match attribute.key.as_ref() {
                 b"Ccy" => self.currency = Some(value.to_owned()),
-                key if self.depth == 1 && key.starts_with(b"xmlns") && value.contains(":iso:20022:") => {
-                    // The root may declare namespaces of other elements too.
-                    let prefix = start.name().prefix().map_or(&b""[..], |prefix| prefix.into_inner());
-                    let is_its_own = key[5..].strip_prefix(b":").unwrap_or(&[]) == prefix;
-                    if is_its_own || self.namespace.is_none() {
-                        self.namespace = Some(value.to_owned());
-                    }
+                key if (self.depth == 1 || is_document)
+                    && key.starts_with(b"xmlns")
+                    && value.contains(":iso:20022:") =>
+                {
+                    let prefix = key[5..].strip_prefix(b":").unwrap_or(&[]);
+                    declared.push((prefix.to_owned(), value.to_owned()));
                 }
                 _ => {}
             }
+        }
+        if is_document {
+            let prefix = start.name().prefix().map_or(&b""[..], |prefix| prefix.into_inner());
+            let known = || declared.iter().chain(&self.of_root);
+            let own = known().find(|(of, _)| of == prefix).or_else(|| known().next());
+            self.namespace = own.map(|(_, namespace)| namespace.clone());
+        }
+        if self.depth == 1 {
+            self.of_root = declared;
         }
         Ok(())
     }

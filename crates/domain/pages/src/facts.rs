@@ -139,7 +139,7 @@ impl Facts {
             self.plain("field-recipient", &account.beneficiary_name);
         }
         let iban = || destination.bank().map(|account| account.iban.as_str());
-        if let Some(number) = destination.wallet().or_else(iban) {
+        if let Some(number) = destination.wallet().map(|(_, name)| name).or_else(iban) {
             self.plain("field-destination", &masked(number));
         }
     }

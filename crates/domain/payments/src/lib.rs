@@ -25,7 +25,7 @@ pub use alert::{Alert, RaiseAlert};
 pub use bank::entry::{BankEntry, MovementNames, Side};
 pub use bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use bank::not_provided::{NOT_PROVIDED, says_nothing};
-pub use bank::transfer::{BankAccount, Debtor, Transfer};
+pub use bank::transfer::{BankAccount, Debtor, Proxy, ProxyKind, Transfer};
 pub use cancel::{CancelPayment, CancelReason};
 pub use create::keyed::{Answered, KeyedRequest, RefusalForm};
 pub use create::methods;

@@ -82,6 +82,38 @@ fn the_root_may_declare_other_namespaces_too() {
 }
 
 #[test]
+fn a_statement_may_lie_in_an_envelope() {
+    let document = STATEMENT.split_once("?>\n").expect("a declaration").1;
+    let head = "urn:iso:std:iso:20022:tech:xsd:head.003.001.01";
+    let camt = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08";
+    let plain = document.replacen(&format!(" xmlns=\"{camt}\""), "", 1);
+    let prefixed = plain.replace('<', "<c:").replace("<c:/", "</c:");
+    let expected = read(STATEMENT).expect("a statement");
+    for file in [
+        format!("<BizMsgEnvlp xmlns=\"{head}\"><Hdr/><Doc>{document}</Doc></BizMsgEnvlp>"),
+        format!("<Exchange><Message>{document}</Message></Exchange>"),
+        format!("<e:Envelope xmlns:e=\"{head}\" xmlns:c=\"{camt}\">{prefixed}</e:Envelope>"),
+    ] {
+        assert_eq!(read(&file).expect("a statement"), expected, "{file}");
+    }
+    let another = document.replace("camt.053", "pain.002");
+    assert!(read(&format!("<Envelope xmlns=\"{camt}\">{another}</Envelope>")).is_err());
+}
+
+#[test]
+fn a_movement_of_a_whole_file_of_orders_tells_which_file_it_was() {
+    let batch = "<NtryDtls><Btch><MsgId>exp_1</MsgId><PmtInfId>exp_1</PmtInfId><NbOfTxs>2</NbOfTxs></Btch></NtryDtls>";
+    let (start, end) = (
+        STATEMENT.find("<NtryDtls><TxDtls><Refs><EndToEndId>first").expect("details"),
+        STATEMENT.find("</TxDtls></NtryDtls></Ntry>\n<Ntry><Amt Ccy=\"MXN\">20.00").expect("their end"),
+    );
+    let file = format!("{}{batch}{}", &STATEMENT[..start], &STATEMENT[end + "</TxDtls></NtryDtls>".len()..]);
+    assert_valid(file.as_bytes(), "camt.053.001.08");
+    let entries = read(&file).expect("a statement");
+    assert_eq!((entries[1].amount.get(), entries[1].texts.as_slice()), (3_000, &["exp_1".to_owned()][..]));
+}
+
+#[test]
 fn what_is_no_whole_statement_is_refused() {
     for (what, file) in [
         ("cut off", &STATEMENT[..STATEMENT.len() - 20]),

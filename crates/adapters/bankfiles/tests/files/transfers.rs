@@ -2,7 +2,7 @@
 
 use quipu_bankfiles::{Transfers, account_misfit, transfer_misfit, write_transfers};
 use quipu_kernel::{Amount, Currency, Timestamp};
-use quipu_payments::{BankAccount, Debtor, Transfer};
+use quipu_payments::{BankAccount, Debtor, PayIdType, Proxy, ProxyKind, Transfer, WalletScheme};
 
 use super::assert_valid;
 
@@ -25,6 +25,11 @@ fn transfer(number: &str, clearing_code: Option<&str>, swift: Option<&str>) -> T
         },
         remittance: Some("order-1".to_owned()),
     }
+}
+
+/// An account that is known by another name only.
+fn named(kind: ProxyKind, name: &str) -> BankAccount {
+    BankAccount { proxy: Some(Proxy { kind, name: name.to_owned() }), ..BankAccount::default() }
 }
 
 fn written(debtor: &Debtor, currency: Currency, transfers: &[Transfer]) -> Vec<u8> {
@@ -62,6 +67,7 @@ fn a_file_of_transfers_fits_the_published_schema() {
     let text = String::from_utf8(file).expect("UTF-8");
     assert!(text.contains("<InstdAmt Ccy=\"MXN\">1234.56</InstdAmt>"), "{text}");
     assert!(text.contains("<NbOfTxs>5</NbOfTxs>") && text.contains("<CtrlSum>6172.80</CtrlSum>"), "{text}");
+    assert!(text.contains("<BtchBookg>false</BtchBookg>"), "{text}");
     assert!(text.contains("Ana &lt;Pérez&gt; &amp; Söhne"), "{text}");
     let unknown_bank = Debtor {
         account: BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() },
@@ -78,7 +84,7 @@ fn an_account_is_named_whole_or_not_at_all() {
     };
     let to = |account: BankAccount| Transfer { account, ..transfer("1", None, None) };
     let payid = "averyveryverylongname.averyveryverylongname@example.com.au";
-    let by_proxy = |proxy: &str| BankAccount { proxy: Some(proxy.to_owned()), ..BankAccount::default() };
+    let by_proxy = |name: &str| named(ProxyKind::PayId(PayIdType::Email), name);
     let file = written(
         &debtor,
         Currency::AUD,
@@ -118,6 +124,27 @@ fn an_account_is_named_whole_or_not_at_all() {
 }
 
 #[test]
+fn another_name_of_an_account_says_of_what_kind_it_is() {
+    let debtor = Debtor { name: "Quipu".to_owned(), account: transfer("1", None, None).account };
+    let kinds = [
+        (ProxyKind::PayId(PayIdType::Email), "<Cd>EMAL</Cd>"),
+        (ProxyKind::PayId(PayIdType::Phone), "<Cd>TELE</Cd>"),
+        (ProxyKind::PayId(PayIdType::Abn), "<Prtry>abn</Prtry>"),
+        (ProxyKind::Wallet(WalletScheme::Email), "<Cd>EMAL</Cd>"),
+        (ProxyKind::Wallet(WalletScheme::Phone), "<Cd>TELE</Cd>"),
+        (ProxyKind::Wallet(WalletScheme::NationalPassport), "<Prtry>national_passport</Prtry>"),
+        (ProxyKind::Wallet(WalletScheme::ReferenceId), "<Prtry>reference_id</Prtry>"),
+    ];
+    for (kind, shown) in kinds {
+        let transfer = Transfer { account: named(kind, "12345678"), ..transfer("1", None, None) };
+        let file = written(&debtor, Currency::GEL, &[transfer]);
+        assert_valid(&file, "pain.001.001.09");
+        let text = String::from_utf8(file).expect("UTF-8").split_whitespace().collect::<String>();
+        assert!(text.contains(&format!("<Prxy><Tp>{shown}</Tp><Id>12345678</Id></Prxy>")), "{text}");
+    }
+}
+
+#[test]
 fn the_recipients_tax_identifier_and_type_of_account_are_written_whole_or_not_at_all() {
     let debtor = Debtor { name: "Quipu".to_owned(), account: transfer("1", None, None).account };
     let to = |tax_id: &str, account_type: &str| {
@@ -126,7 +153,8 @@ fn the_recipients_tax_identifier_and_type_of_account_are_written_whole_or_not_at
         Transfer { tax_id: Some(tax_id.to_owned()), account, ..known }
     };
     let longest = "1".repeat(35);
-    let by_proxy = BankAccount { proxy: Some("ana".to_owned()), ..to("20-1", "savings").account };
+    let wallet = named(ProxyKind::Wallet(WalletScheme::ReferenceId), "ana");
+    let by_proxy = BankAccount { account_type: Some("savings".to_owned()), ..wallet };
     let with_proxy = Transfer { account: by_proxy, ..to("20-1", "savings") };
     let file = written(&debtor, Currency::MXN, &[to("20-1", "savings"), to(&longest, &longest), with_proxy]);
     assert_valid(&file, "pain.001.001.09");

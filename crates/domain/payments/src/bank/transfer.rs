@@ -5,7 +5,10 @@ use quipu_merchants::Route;
 
 use crate::{
     bank::{entry::names_a_payment, not_provided::NOT_PROVIDED},
-    details::payout::Payout,
+    details::{
+        destination::WalletScheme,
+        payout::{PayIdType, Payout},
+    },
     payment::Payment,
 };
 
@@ -14,14 +17,32 @@ use crate::{
 pub struct BankAccount {
     /// IBAN, CLABE, CBU or the like; empty if only a proxy is known.
     pub number: String,
-    /// Another name for the destination: a PayID, a wallet.
-    pub proxy: Option<String>,
+    /// Another name for the destination.
+    pub proxy: Option<Proxy>,
     /// The type of the account in the words of its bank.
     pub account_type: Option<String>,
     /// The bank's BIC, if it is known, or another name of the bank.
     pub swift: Option<String>,
     /// The bank's code in its own country: a BSB, a bank code.
     pub clearing_code: Option<String>,
+}
+
+/// Another name for an account than its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// What kind of name it is, without which it may be somebody else's.
+    pub kind: ProxyKind,
+    /// The name.
+    pub name: String,
+}
+
+/// The kind of another name for an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyKind {
+    /// A PayID of this type.
+    PayId(PayIdType),
+    /// A wallet that is found by this kind of name.
+    Wallet(WalletScheme),
 }
 
 /// The account that pays.
@@ -74,7 +95,7 @@ impl Transfer {
             account_type,
             beneficiary_tax_id,
             payid,
-            payid_type: _,
+            payid_type,
             bsb,
             partner_destination,
         } = payment.state().payout.clone().unwrap_or_default();
@@ -92,7 +113,11 @@ impl Transfer {
                 bank.reference.clone(),
             )
         } else {
-            let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
+            let payid =
+                payid.zip(payid_type).map(|(name, kind)| Proxy { kind: ProxyKind::PayId(kind), name });
+            let wallet = destination.and_then(|destination| destination.wallet());
+            let wallet =
+                wallet.map(|(scheme, name)| Proxy { kind: ProxyKind::Wallet(scheme), name: name.to_owned() });
             let proxy = if bank_account.is_some() { None } else { payid.or(wallet) };
             let (number, clearing_code) = (bank_account.unwrap_or_default(), bsb.or(bank_code));
             let account = BankAccount { number, proxy, swift: None, clearing_code, account_type };

@@ -136,10 +136,10 @@ impl Destination {
         }
     }
 
-    /// The name of the wallet, if the destination is one.
-    pub const fn wallet(&self) -> Option<&str> {
+    /// The name of the wallet and its kind, if the destination is one.
+    pub const fn wallet(&self) -> Option<(WalletScheme, &str)> {
         match self {
-            Self::Wallet { value, .. } => Some(value.as_str()),
+            Self::Wallet { scheme, value } => Some((*scheme, value.as_str())),
             Self::Bank(_) | Self::Sepa(_) => None,
         }
     }

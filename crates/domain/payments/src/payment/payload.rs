@@ -28,6 +28,12 @@ struct PaymentData<'a> {
     fee: Minor,
     net_amount: Minor,
     refunded_amount: Minor,
+    /// What arrived instead of the agreed amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received_amount: Option<Amount>,
+    /// Whether the money came after the payment had ended; only then it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<bool>,
     status: Status,
     previous_status: Option<Status>,
     status_version: i32,
@@ -148,6 +154,8 @@ impl<'a> Data<'a> {
             fee: state.fee,
             net_amount: payment.net_amount(),
             refunded_amount: state.refunded_amount,
+            received_amount: state.received_amount,
+            late: state.late.then_some(true),
             status: state.status,
             previous_status,
             status_version: state.version,

@@ -32,6 +32,8 @@ const OF_THE_STEP: [&str; 4] = ["status", "previous_status", "status_version", "
 const OF_ITS_TIME: [&str; 2] = ["failure", "refunded_amount"];
 /// Members that depend on the amount that arrived.
 const OF_WHAT_ARRIVED: [&str; 2] = ["fee", "net_amount"];
+/// Members that are there from the completion on, and never in events of an earlier release.
+const SINCE_THE_MONEY_CAME: [&str; 2] = ["received_amount", "late"];
 
 /// The problems of the events of a payment, in words: an event that is missing, one too many, or one whose
 /// content is wrong. `events` are all of them, in the order of their versions.
@@ -85,6 +87,7 @@ fn check_content(payment: &Payment, event: &StoredEvent) -> Result<Status, Strin
         }
     }
     free.push("customer_data");
+    free.extend(SINCE_THE_MONEY_CAME.iter().filter(|member| !found.contains_key(**member)));
     if let Some(member) = difference(expected, found, &free) {
         return Err(not_so(&member));
     }

@@ -3,6 +3,7 @@
 use quipu_kernel::Timestamp;
 use quipu_merchants::Method;
 use quipu_webhooks::Event;
+use serde_json::{Value, json};
 
 use super::world::{Counting, START, amount, minor, standing};
 use crate::{
@@ -60,6 +61,34 @@ fn events_of_every_step_agree_with_their_payment() {
         walked(PaymentType::Withdrawal, Status::Pending, &[]),
     ] {
         assert_eq!(contradictions(&payment, &told), [""; 0]);
+    }
+}
+
+#[test]
+fn events_tell_that_another_amount_came_or_that_it_came_late() {
+    let late = walked(PaymentType::Deposit, Status::Processing, &[Trigger::Expire, Trigger::ArriveLate]);
+    for ((payment, told), members) in [
+        (refunded_deposit(), [json!(7), json!(null)]),
+        (late, [json!(null), json!(true)]),
+        (returned_withdrawal(), [json!(null), json!(null)]),
+    ] {
+        let last: Value = serde_json::from_str(&told.last().expect("events").payload).expect("JSON");
+        let shown = &last["data"]["payment"];
+        assert_eq!([&shown["received_amount"], &shown["late"]], members.each_ref(), "{shown}");
+        let first: Value = serde_json::from_str(&told[0].payload).expect("JSON");
+        assert!(first["data"]["payment"].get("late").is_none(), "nothing had come");
+        let mut of_an_earlier_release = told.clone();
+        for event in &mut of_an_earlier_release {
+            event.payload = event.payload.replace("\"received_amount\":7,", "").replace("\"late\":true,", "");
+        }
+        assert_eq!(contradictions(&payment, &of_an_earlier_release), [""; 0]);
+        let mut tampered = told;
+        for event in &mut tampered {
+            let payload = event.payload.replace("\"received_amount\":7", "\"received_amount\":8");
+            event.payload = payload.replace("\"late\":true", "\"late\":false");
+        }
+        let is_told = members != [Value::Null, Value::Null];
+        assert_eq!(contradictions(&payment, &tampered).is_empty(), !is_told);
     }
 }
 
