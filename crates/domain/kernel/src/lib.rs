@@ -33,7 +33,7 @@ pub use day::Day;
 pub use entropy::{BASE62, Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
 pub use fields::Fields;
-pub use folded::fold;
+pub use folded::{fold, fold_address};
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource, timed_id};
 pub use json::json_text;
 pub use locked::locked;

@@ -1,6 +1,6 @@
 //! The customer who pays or is paid.
 
-use quipu_kernel::{CustomerId, Fields, Problems, fold};
+use quipu_kernel::{CustomerId, Fields, Problems, fold_address};
 use serde::{Deserialize, Serialize};
 
 use crate::details::address::is_email;
@@ -19,9 +19,9 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// The form of the e-mail address by which customers are matched: it ignores case.
+    /// The form of the e-mail address by which customers are matched: it ignores case ([`fold_address`]).
     pub fn email_key(&self) -> Option<String> {
-        self.email.as_deref().map(fold)
+        self.email.as_deref().map(fold_address)
     }
 
     /// The form of the telephone number by which customers without an e-mail address are matched: its digits.

@@ -118,14 +118,15 @@ impl Payout {
         let fields = body.object("payout", problems)?;
         let before = problems.messages().len();
         let payout = Self::read(&fields, pairing, problems);
-        if payout.is_none() && needs_recipient && problems.messages().len() == before {
+        let is_empty = payout.as_ref().is_none_or(|payout| *payout == Self::default());
+        if is_empty && needs_recipient && problems.messages().len() == before {
             problems.add("payout", "must name its recipient");
         }
         payout
     }
 
-    /// Reads `payout` of a request with this pairing. A payout without any member counts as absent, which is
-    /// allowed for a hosted withdrawal.
+    /// Reads `payout` of a request with this pairing. One without any member counts as absent where that is allowed, as it is
+    /// for a hosted withdrawal; of a plain one the route still says which members it lacks.
     fn read(fields: &Fields<'_>, pairing: RequestedPairing, problems: &mut Problems) -> Option<Self> {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
@@ -155,15 +156,15 @@ impl Payout {
             payout.payid_type = fields.parsed(payid_type, problems);
         }
         payout.judge_formats(fields, pairing.method, problems);
-        let says_something = payout != Self::default();
-        if says_something || pairing.kind == Some(PaymentType::Withdrawal) {
+        let is_judged = payout != Self::default() || pairing.kind == Some(PaymentType::Withdrawal);
+        if is_judged {
             let needed = pairing.method.zip(pairing.currency);
             let needed = needed.map_or(&[][..], |(method, currency)| always_needed(method, currency));
             for name in needed.iter().filter(|name| !fields.has(name) || is_blank(fields, name)) {
                 problems.add(&fields.path(name), "is required");
             }
         }
-        says_something.then_some(payout)
+        is_judged.then_some(payout)
     }
 
     fn judge_formats(&self, fields: &Fields<'_>, method: Option<Method>, problems: &mut Problems) {

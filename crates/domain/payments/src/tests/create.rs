@@ -117,6 +117,11 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
             "payout.bank_account must be a CBU or CVU with right check digits, or an alias"
         ]
     );
+    assert_eq!(
+        messages(json!({"method": "bank_transfer", "currency": "ARS", "payout": {}})),
+        ["recipient_name", "bank_account", "bank_code", "beneficiary_tax_id"]
+            .map(|member| format!("payout.{member} is required"))
+    );
     let payout = json!({"payid": "51824753557", "payid_type": "abn"});
     assert_eq!(
         messages(json!({"method": "payid", "currency": "AUD", "payout": payout})),
