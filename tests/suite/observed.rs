@@ -74,13 +74,14 @@ async fn a_database_that_is_away_is_shown_and_what_waits_in_it_grows_older() {
     merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.data();
     merchant.create(&draft::deposit_mxn(100)).await;
     let shown = async |name: &str| gateway.measured(name).await;
-    assert!(shown("quipu_database_answers").await > 0.5);
+    assert!(shown("quipu_database_answers").await > 0.5 && shown("quipu_database_writes").await > 0.5);
     let (file, aside) = (gateway.data_folder().join("quipu.db"), gateway.data_folder().join("aside"));
     std::fs::rename(&file, &aside).expect("moved away");
     eventually("the database to be missed", async || {
         (shown("quipu_database_answers").await < 0.5).then_some(())
     })
     .await;
+    assert!(shown("quipu_database_writes").await < 0.5);
     let before = shown("quipu_webhooks_oldest_seconds").await;
     eventually("what is owed to grow older", async || {
         (shown("quipu_webhooks_oldest_seconds").await > before + 1.0).then_some(())
@@ -135,11 +136,14 @@ fn alerts_fire_for_their_causes_and_not_otherwise() {
     std::fs::write(&rules, text("deploy/prometheus-rules.yml")).expect("written");
     let series = |name: &str, values: &str| format!("      - {{ series: '{name}', values: '{values}' }}\n");
     let of = |instance: &str, metric: &str| format!("{metric}{{job=\"quipu\",instance=\"{instance}\"}}");
-    // The second node has no database from the fifth minute on; the first found a breach, and a later check of the other none. Half an
+    // The second node has no database from the fifth minute on, and cannot be written for a while
+    // after it is back; the first found a breach, and a later check of the other none. Half an
     // hour later the clock of the second is set back.
     let measured = [
         series(&of("a", "quipu_database_answers"), "1x60"),
         series(&of("b", "quipu_database_answers"), "1x4 0x20 1x40"),
+        series(&of("a", "quipu_database_writes"), "1x60"),
+        series(&of("b", "quipu_database_writes"), "1x4 0x35 1x20"),
         series(&of("a", "quipu_ledger_breaches"), "2x60"),
         series(&of("a", "quipu_ledger_checked_timestamp_seconds"), "60x60"),
         series(&of("b", "quipu_ledger_breaches"), "0x60"),
@@ -157,6 +161,9 @@ fn alerts_fire_for_their_causes_and_not_otherwise() {
         fires("4m", "QuipuDatabaseAway", 0),
         fires("10m", "QuipuDatabaseAway", 1),
         fires("40m", "QuipuDatabaseAway", 0),
+        fires("10m", "QuipuDatabaseUnwritable", 0),
+        fires("30m", "QuipuDatabaseUnwritable", 1),
+        fires("50m", "QuipuDatabaseUnwritable", 0),
         fires("10m", "QuipuLedgerBreach", 1),
         fires("40m", "QuipuLedgerBreach", 0),
         fires("20m", "QuipuClockOff", 0),

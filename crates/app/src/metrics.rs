@@ -52,13 +52,14 @@ const COUNTERS: [(&str, &str); 10] = [
     (LOG_LINES_LOST, "Log lines left out because they could not be written, or not in time"),
 ];
 /// The gauges, with their descriptions.
-const GAUGES: [(&str, &str); 15] = [
+const GAUGES: [(&str, &str); 16] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     (delivery::ATTEMPTS_UNDER_WAY, "Attempts to deliver an event that this process is making"),
     (delivery::DELIVERIES_IN_MEMORY, "Deliveries that wait in this process for a place"),
     (COMMIT_WAITING, "Changes that wait for the next transaction"),
     (DATABASE_ANSWERS, "Whether the database answered this scrape: 1 or 0"),
+    (DATABASE_WRITES, "Whether a commit succeeded during this scrape: 1 or 0"),
     (
         CLOCK_AHEAD,
         "Seconds by which the clock of this node is ahead of the database's; less than 0 if it is behind",
@@ -94,6 +95,7 @@ pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
 pub(crate) const DUE_DELAY_SECONDS: &str = "quipu_due_delay_seconds";
 const COMMIT_WAITING: &str = "quipu_commit_waiting";
 const DATABASE_ANSWERS: &str = "quipu_database_answers";
+const DATABASE_WRITES: &str = "quipu_database_writes";
 const CLOCK_AHEAD: &str = "quipu_clock_ahead_seconds";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
@@ -245,9 +247,15 @@ impl Scraped {
     async fn look_at_work(&self) {
         let Sources { queue, deliveries, store, clock } = &self.sources;
         let now = clock.now();
-        let found = within(GLANCE, queue.queues(now)).await;
-        let backlog = within(GLANCE, deliveries.backlog()).await;
-        if let Some(Some(ahead)) = within(GLANCE, store.clock_ahead(clock)).await {
+        let (found, backlog, ahead, written) = tokio::join!(
+            within(GLANCE, queue.queues(now)),
+            within(GLANCE, deliveries.backlog()),
+            within(GLANCE, store.clock_ahead(clock)),
+            tokio::time::timeout(GLANCE, store.probe()),
+        );
+        let writes = written.is_ok_and(|written| written.is_ok());
+        metrics::gauge!(DATABASE_WRITES).set(f64::from(u8::from(writes)));
+        if let Some(Some(ahead)) = ahead {
             metrics::gauge!(CLOCK_AHEAD).set(seconds(ahead));
         }
         // One answer is enough: a long backlog takes its time to be counted.

@@ -36,6 +36,8 @@ const BEHIND_PAYMENTS: i32 = 5;
 /// `J` or `W`, and then the picture. On any error it exits with a failure and writes nothing.
 pub fn run_child(content_type: &str) -> ExitCode {
     let Ok(kind) = content_type.parse::<ContentType>() else { return ExitCode::FAILURE };
+    // Where memory ends, this process is to end and not the gateway. If that cannot be set, the system chooses.
+    let _set = std::fs::write("/proc/self/oom_score_adj", "1000");
     if confine().is_err() {
         return ExitCode::from(UNCONFINED);
     }

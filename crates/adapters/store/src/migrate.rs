@@ -178,6 +178,15 @@ pub(crate) async fn is_pending(conn: &mut Connection) -> Result<bool, Fault> {
     Ok(known?.iter().any(|version| !applied.contains(version)))
 }
 
+/// Whether a newer release has applied migrations that this one does not know.
+pub(crate) async fn is_newer(conn: &mut Connection) -> Result<bool, Fault> {
+    let known = match conn {
+        Connection::Sqlite(_) => versions::<Sqlite>(&SQLITE),
+        Connection::Postgres(_) => versions::<Pg>(&POSTGRES),
+    }?;
+    Ok(applied(conn).await?.iter().any(|version| !known.contains(version)))
+}
+
 /// Whether a migration was ever applied.
 pub(crate) async fn is_begun(conn: &mut Connection) -> Result<bool, Fault> {
     Ok(!applied(conn).await?.is_empty())

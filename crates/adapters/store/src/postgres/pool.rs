@@ -28,7 +28,8 @@ use crate::{
 /// tell the triggers of the server that this node writes those rows itself; for nodes of an earlier release,
 /// which do not set them, the triggers do it.
 const SESSION: &str = "SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
-    SET client_min_messages = warning; SET quipu.counts_days = on; SET quipu.keeps_classes = on;";
+    SET client_min_messages = warning; SET quote_all_identifiers = off; SET quipu.counts_days = on;
+    SET quipu.keeps_classes = on;";
 
 /// Makes a server notice within twenty seconds that a client's machine has disappeared. A transaction that
 /// was cut off in the middle of a message is not idle, and would hold its locks for hours.

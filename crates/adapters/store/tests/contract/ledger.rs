@@ -16,9 +16,29 @@ on_every_store! {
 }
 
 mod databases {
-    use super::a_verification_names_what_is_broken;
+    use super::{a_schema_that_a_newer_release_added_to_is_in_order, a_verification_names_what_is_broken};
 
-    crate::fixture::on_both_databases! { a_verification_names_what_is_broken }
+    crate::fixture::on_both_databases! {
+        a_verification_names_what_is_broken,
+        a_schema_that_a_newer_release_added_to_is_in_order,
+    }
+}
+
+async fn a_schema_that_a_newer_release_added_to_is_in_order(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    fixture.sql("ALTER TABLE refunds ADD COLUMN newer TEXT").await.expect("added");
+    assert!(!store.check().await.expect("checked").is_clean(), "nobody has migrated it");
+    let migrated = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99990101000001')";
+    fixture.sql(migrated).await.expect("migrated");
+    assert_eq!(store.check().await.expect("checked").breaches, []);
+    let broken = if fixture.is_server() {
+        "ALTER TABLE entries DISABLE TRIGGER entries_are_never_changed"
+    } else {
+        "DROP TRIGGER entries_are_never_updated"
+    };
+    fixture.sql(broken).await.expect("broken");
+    let breaches = store.check().await.expect("checked").breaches;
+    assert!(breaches.iter().any(|breach| breach.subject.contains("entries_are_never")), "{breaches:?}");
 }
 
 async fn a_currency_without_activity_is_zero(fixture: Fixture) {
