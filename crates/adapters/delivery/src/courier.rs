@@ -1,13 +1,16 @@
 //! The courier: finds the secrets, sends the delivery, and measures how long it took.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use quipu_kernel::{Clock, EventId};
 use quipu_webhooks::{Attempted, Courier, Endpoint, NoSecret, SendProblem, Signer};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::sender::{Parcel, Sender, SenderSettings};
+
+/// How long the secrets of an endpoint may take, which may have to be read. An attempt that is made without them sends nothing.
+const FOR_SECRETS: Duration = Duration::from_secs(1);
 
 /// Makes attempts over HTTP.
 pub struct HttpCourier {
@@ -32,9 +35,11 @@ impl HttpCourier {
 #[async_trait]
 impl Courier for HttpCourier {
     async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &Arc<str>) -> Attempted {
+        let secrets = timeout(FOR_SECRETS, self.signer.secrets(endpoint)).await;
+        // What the database took is no slowness of the receiver.
         let (started_at, begun) = (self.clock.now(), Instant::now());
-        let result = match self.signer.secrets(endpoint).await {
-            Ok(secrets) => {
+        let result = match secrets {
+            Ok(Ok(secrets)) => {
                 let parcel = Parcel {
                     target: &endpoint.url,
                     environment: endpoint.tenant.environment(),
@@ -45,11 +50,15 @@ impl Courier for HttpCourier {
                 };
                 self.sender.send(parcel).await
             }
-            Err(NoSecret::Unavailable(error)) => {
+            Err(_) => {
+                tracing::debug!(endpoint = %endpoint.id, "a delivery waits for its secret");
+                Err((SendProblem::NothingSent, None))
+            }
+            Ok(Err(NoSecret::Unavailable(error))) => {
                 tracing::debug!(endpoint = %endpoint.id, %error, "a delivery waits for its secret");
                 Err((SendProblem::NothingSent, None))
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 tracing::error!(endpoint = %endpoint.id, %error, "a delivery could not be signed");
                 Err((SendProblem::Unprepared, None))
             }

@@ -140,8 +140,8 @@ pub trait Deliverer: Send + Sync {
 /// Makes the attempts, over HTTP.
 #[async_trait]
 pub trait Courier: Send + Sync {
-    /// Makes one attempt to send an event to an endpoint, signed; it ends within 16 seconds, however the
-    /// receiver behaves. The payload is not copied.
+    /// Makes one attempt to send an event to an endpoint, signed; it ends within 17 seconds, however the
+    /// receiver and the database behave. The payload is not copied.
     async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &Arc<str>) -> Attempted;
 }
 

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::{
     client::legacy::{Client, connect::dns::GaiResolver},
-    rt::TokioExecutor,
+    rt::{TokioExecutor, TokioTimer},
 };
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::Direction;
@@ -59,6 +59,10 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
 }
 
+/// How long a connection without a call is kept. One that a firewall has forgotten swallows the next call without a word, so
+/// after an outage the provider is away for this much longer at most.
+const IDLE: Duration = Duration::from_secs(4);
+
 /// Why there is no usable answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoReply {
@@ -90,6 +94,8 @@ impl ProviderClient {
             // This client itself counts and sends the repeats.
             http: Client::builder(TokioExecutor::new())
                 .retry_canceled_requests(false)
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE)
                 .build(connector(GaiResolver::new())),
             rail: rail.to_owned(),
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -268,11 +274,24 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use quipu_kernel::SystemClock;
-    use tokio::{net::TcpListener, time::Instant};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+        time::Instant,
+    };
 
     use super::*;
 
     const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+    fn question() -> Question {
+        Question {
+            method: Method::GET,
+            path: "/payouts/1".to_owned(),
+            id: "msg_1".to_owned(),
+            body: Vec::new(),
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_provider_that_accepts_and_is_silent_has_3_seconds_to_connect_and_10_to_answer() {
@@ -283,12 +302,7 @@ mod tests {
             let url = format!("{scheme}://127.0.0.1:{port}");
             ProviderClient::new("acme", &url, secret(), Arc::new(SystemClock))
         };
-        let question = Question {
-            method: Method::GET,
-            path: "/payouts/1".to_owned(),
-            id: "msg_1".to_owned(),
-            body: Vec::new(),
-        };
+        let question = question();
         // The handshake of TLS is answered by nobody.
         let (begun, unconnected) = (Instant::now(), client("https"));
         unconnected.exchange(&question).await.expect_err("nobody answers");
@@ -296,5 +310,33 @@ mod tests {
         let (begun, connected) = (Instant::now(), client("http"));
         connected.ask(&question, Caller::Inquirer, |_| Some(())).await.expect_err("nobody answers");
         assert_eq!(begun.elapsed().as_secs(), 10);
+    }
+
+    /// As a firewall leaves them that has forgotten its connections: each answers once and is silent from then on.
+    #[tokio::test]
+    async fn a_connection_that_has_rested_is_not_used_again() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        tokio::spawn(async move {
+            let mut silent = Vec::new();
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let mut request = [0; 4_096];
+                let read = connection.read(&mut request).await.expect("a request");
+                assert!(request[..read].starts_with(b"GET /payouts/1 "));
+                connection
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+                    .await
+                    .expect("answered");
+                silent.push(connection);
+            }
+        });
+        let secret = WebhookSecret::parse(SECRET).expect("a secret");
+        let client =
+            ProviderClient::new("acme", &format!("http://127.0.0.1:{port}"), secret, Arc::new(SystemClock));
+        let question = question();
+        for _ in 0..2 {
+            client.ask(&question, Caller::Inquirer, |_| Some(())).await.expect("answered");
+            tokio::time::sleep(IDLE + Duration::from_secs(1)).await;
+        }
     }
 }
