@@ -303,4 +303,13 @@ mod tests {
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
         assert!(at(2_800_000_000_000) < 1 << 53);
     }
+
+    #[test]
+    fn numeric_ids_tell_their_millisecond_and_begin_in_the_lower_half_of_its_numbers() {
+        let next =
+            |millis, byte| IdSource::default().next(Timestamp::from_millis(EPOCH + millis), &Fixed(byte));
+        for (millis, least) in [(1, 8_192), (5, 40_960), (1_000, 8_192_000)] {
+            assert_eq!([next(millis, 0), next(millis, 255)], [least, least + 4_095], "{millis}");
+        }
+    }
 }

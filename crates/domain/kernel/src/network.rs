@@ -59,4 +59,27 @@ mod tests {
             assert_eq!(text.parse::<Network>(), Err(NoNetwork), "{text}");
         }
     }
+
+    #[test]
+    fn a_network_has_the_addresses_that_begin_like_its_own() {
+        for (network, within, without) in [
+            ("10.0.0.7", "10.0.0.7", "10.0.0.6"),
+            ("10.0.0.7/32", "10.0.0.7", "10.0.0.6"),
+            ("10.0.0.7/31", "10.0.0.6", "10.0.0.5"),
+            ("0.0.0.0/0", "203.0.113.9", "2001:db8::1"),
+            ("10.0.0.0/8", "::ffff:10.0.0.7", "::10.0.0.7"),
+            ("::ffff:10.0.0.0/104", "10.0.0.7", "11.0.0.7"),
+            ("2001:db8::1", "2001:db8::1", "2001:db8::2"),
+            ("2001:db8::1/128", "2001:db8::1", "2001:db8::"),
+            ("fd00::/8", "fdff::1", "fe00::1"),
+        ] {
+            let contains = |address: &str| {
+                let network: Network = network.parse().expect("a network");
+                network.contains(address.parse().expect("an address"))
+            };
+            assert_eq!((contains(within), contains(without)), (true, false), "{network}");
+        }
+        let all: Network = "::/0".parse().expect("a network");
+        assert!(all.contains([203, 0, 113, 9].into()));
+    }
 }
