@@ -169,6 +169,48 @@ mod tests {
     }
 
     #[test]
+    fn a_key_ends_with_its_time_or_its_revocation() {
+        for (end, is_active) in [(None, true), (Some(1), true), (Some(0), false), (Some(-1), false)] {
+            let key = ApiKeyRecord {
+                key_id: "1".to_owned(),
+                tenant: Tenant::new(MerchantId(7), Environment::Live),
+                name: String::new(),
+                hash: "00".to_owned(),
+                last_four: "abcd".to_owned(),
+                scopes: Scopes::all(),
+                rate_limits: RateLimits::default(),
+                expires_at: end.map(|millis| Timestamp::from_millis(NOW.millis() + millis)),
+                revoked_at: None,
+                last_used_at: None,
+                created_at: NOW,
+            };
+            assert_eq!((key.is_active(NOW), key.has_expired(NOW)), (is_active, !is_active), "{end:?}");
+            let revoked = ApiKeyRecord { revoked_at: Some(NOW), ..key };
+            assert!(!revoked.is_active(NOW), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn limits_of_a_key_are_each_from_one_to_the_largest_number() {
+        let body = |limits: Value| json!({ "environment": "live", "rate_limits": limits });
+        let limits = json!({ "create_per_minute": 1, "create_per_10s": 4_294_967_295_i64 });
+        let limits = read(&body(limits)).expect("within their bounds").rate_limits;
+        let expected = RateLimits {
+            create_per_minute: Some(1),
+            create_per_10s: Some(4_294_967_295),
+            standard_per_minute: None,
+        };
+        assert_eq!(limits, expected);
+        for name in ["create_per_minute", "create_per_10s", "standard_per_minute"] {
+            for limit in [-1, 0, 4_294_967_296_i64] {
+                let told = read(&body(json!({ name: limit }))).map(|_| ());
+                let problem = format!("rate_limits.{name} must be from 1 to 4294967295");
+                assert_eq!(told, Err(vec![problem]), "{limit}");
+            }
+        }
+    }
+
+    #[test]
     fn everything_that_is_wrong_with_a_key_is_told_at_once() {
         let limits =
             json!({ "create_per_minute": 0, "standard_per_minute": 4_294_967_296_i64, "per_day": 1 });

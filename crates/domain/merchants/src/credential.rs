@@ -64,3 +64,20 @@ impl NewCredential {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merchant::Merchant;
+
+    #[test]
+    fn every_secret_is_sealed_for_a_place_of_its_own() {
+        let of_merchants = [1, 2, 12].into_iter().flat_map(|id| {
+            Environment::ALL.map(|environment| Merchant::seal_context(MerchantId(id), environment))
+        });
+        let of_credentials = ["1", "2", "12"].into_iter().map(HmacCredential::seal_context);
+        let all: Vec<_> = of_merchants.chain(of_credentials).collect();
+        let apart: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(apart.len(), all.len(), "{all:?}");
+    }
+}

@@ -197,7 +197,36 @@ impl Merchant {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_patch_has_what_is_named_and_never_another_version() {
+        let read = |body: Value| MerchantPatch::parse(&body, ApiVersion::V1).map_err(Problems::into_messages);
+        let empty = read(json!({ "name": null, "status": null, "return_urls": null })).expect("nothing");
+        assert_eq!((empty.name, empty.status, empty.return_urls), (None, None, None));
+        let cancel = "https://shop.example/back";
+        let full = json!({ "name": "Tienda", "status": "suspended", "api_version": "v1",
+            "return_urls": { "cancel_url": cancel } });
+        let full = read(full).expect("a patch");
+        assert_eq!((full.name.as_deref(), full.status), (Some("Tienda"), Some(MerchantStatus::Suspended)));
+        let urls = ReturnUrls { success_url: None, cancel_url: Some(cancel.to_owned()) };
+        assert_eq!(full.return_urls, Some(urls), "both are new");
+        for (body, problem) in [
+            (json!({ "api_version": "v2" }), "api_version is changed by the operation switch"),
+            (json!({ "name": "" }), "name must not be empty"),
+            (json!({ "name": " " }), "name must not be blank"),
+            (json!({ "name": "x".repeat(256) }), "name must be at most 255 characters"),
+            (json!({ "status": "gone" }), "status must be one of active, suspended"),
+            (
+                json!({ "return_urls": { "success_url": "javascript:alert(1)" } }),
+                "return_urls.success_url must be an http or https URL",
+            ),
+        ] {
+            assert_eq!(read(body.clone()).map(|_| ()), Err(vec![problem.to_owned()]), "{body}");
+        }
+    }
 
     #[test]
     fn a_replaced_secret_signs_for_24_hours_in_its_own_environment() {
@@ -215,6 +244,8 @@ mod tests {
         };
         merchant.replace_webhook_secret(Environment::Live, "live 2".to_owned(), at(0));
         assert_eq!(merchant.sealed_webhook_secrets, ["test 1", "live 2"]);
+        let current = Environment::ALL.map(|environment| merchant.sealed_webhook_secret(environment));
+        assert_eq!(current, ["test 1", "live 2"]);
         let former = |environment, millis| merchant.former_webhook_secret(environment, at(millis));
         assert_eq!(former(Environment::Live, 0), Some("live 1"));
         assert_eq!(former(Environment::Live, DAY_MILLIS - 1), Some("live 1"));

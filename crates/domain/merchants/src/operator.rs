@@ -98,3 +98,64 @@ impl NewOperator {
         problems.admit(new())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_763_683_200_000);
+
+    fn until(end: Option<i64>) -> Operator {
+        Operator {
+            operator_id: "1".to_owned(),
+            name: "Ana".to_owned(),
+            role: Role::Admin,
+            token_hash: "00".to_owned(),
+            expires_at: end.map(|millis| Timestamp::from_millis(NOW.millis() + millis)),
+            revoked_at: None,
+            created_at: NOW,
+        }
+    }
+
+    #[test]
+    fn an_admin_may_do_everything_and_everybody_reads_what_a_viewer_reads() {
+        use Role::{Admin, Finance, Support, Viewer};
+        for (role, covered) in [
+            (Admin, &[Admin, Finance, Support, Viewer][..]),
+            (Finance, &[Finance, Viewer]),
+            (Support, &[Support, Viewer]),
+            (Viewer, &[Viewer]),
+        ] {
+            let covers: Vec<_> = Role::ALL.into_iter().filter(|needed| role.covers(*needed)).collect();
+            assert_eq!(covers, covered, "{role:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_ends_with_its_time_or_its_revocation() {
+        for (end, is_active) in [(None, true), (Some(1), true), (Some(0), false), (Some(-1), false)] {
+            let operator = until(end);
+            assert_eq!(
+                (operator.is_active(NOW), operator.has_expired(NOW)),
+                (is_active, !is_active),
+                "{end:?}"
+            );
+            let revoked = Operator { revoked_at: Some(NOW), ..operator };
+            assert_eq!((revoked.is_active(NOW), revoked.has_expired(NOW)), (false, !is_active), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_outlasts_those_that_end_no_later() {
+        for (own, other, outlasts) in [
+            (None, None, true),
+            (None, Some(5), true),
+            (Some(5), None, false),
+            (Some(5), Some(4), true),
+            (Some(5), Some(5), true),
+            (Some(5), Some(6), false),
+        ] {
+            assert_eq!(until(own).outlasts(&until(other)), outlasts, "{own:?} {other:?}");
+        }
+    }
+}
