@@ -203,6 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_two_windows_is_one_of_each() {
+        let (minute, moment) = (Window::per_minute(5000), Window::new(500, 10));
+        let budget = Budget::double(BudgetKind::PaymentCreation, minute, moment);
+        let share =
+            Budget::double(BudgetKind::PaymentCreation, Window::per_minute(2500), Window::new(250, 10));
+        assert_eq!(budget.share(2), share);
+        assert_eq!(Budget::single(BudgetKind::Pages, minute).share(2).windows().count(), 1);
+        assert_eq!([budget, share].map(Budget::longest_seconds), [60, 60]);
+        let turned = Budget::double(BudgetKind::PaymentCreation, moment, minute);
+        assert_eq!(turned.longest_seconds(), 60, "whichever is named first");
+    }
+
+    #[test]
     fn windows_last_from_a_second_to_an_hour() {
         assert_eq!([0, 1, 60, 9999].map(|seconds| Window::new(1, seconds).seconds()), [1, 1, 60, 3600]);
     }

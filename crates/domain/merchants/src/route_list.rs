@@ -358,6 +358,51 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_a_route_are_admitted_up_to_their_bounds() {
+        let read = |members: Value| {
+            let mut route = json!({"environment": "test", "currency": "MXN", "method": "spei",
+                "direction": "withdrawal", "rail": "simulator"});
+            let members = members.as_object().expect("an object").clone();
+            route.as_object_mut().expect("an object").extend(members);
+            parse(&json!({ "routes": [route] })).map(|mut routes| routes.remove(0))
+        };
+        let most = quipu_kernel::MAX_MINOR;
+        let widest = read(json!({"min_amount": 1, "max_amount": most, "fee_bps": 10_000, "fee_fixed": 7,
+            "expires_in": 31_536_000}));
+        let widest = widest.expect("all within their bounds");
+        let amounts = (widest.min_amount.get(), widest.max_amount.map(quipu_kernel::Amount::get));
+        assert_eq!(amounts, (1, Some(most)));
+        assert_eq!((widest.fee_bps, widest.fee_fixed.get()), (10_000, 7));
+        assert_eq!(widest.expires_in, Some(31_536_000));
+        let narrow =
+            read(json!({"min_amount": 5, "max_amount": 5, "fee_bps": 0, "fee_fixed": 0, "expires_in": 1}));
+        assert_eq!(narrow.map(|route| route.expires_in), Ok(Some(1)), "a single amount is a range too");
+        for (members, problem) in [
+            (json!({"min_amount": 5, "max_amount": 4}), "max_amount must not be below min_amount"),
+            (json!({"min_amount": 0}), "min_amount must be from 1 to 2^53 - 1"),
+            (json!({"min_amount": most + 1}), "min_amount must be from 1 to 2^53 - 1"),
+            (json!({"max_amount": most + 1}), "max_amount must be from 1 to 2^53 - 1"),
+            (json!({"fee_bps": -1}), "fee_bps must be from 0 to 10000"),
+            (json!({"fee_bps": 10_001}), "fee_bps must be from 0 to 10000"),
+            (json!({"fee_fixed": -1}), "fee_fixed must be from 0 to 2^53 - 1"),
+            (json!({"fee_fixed": most + 1}), "fee_fixed must be from 0 to 2^53 - 1"),
+            (json!({"expires_in": 0}), "expires_in must be from 1 to 31536000 seconds"),
+            (json!({"expires_in": 31_536_001}), "expires_in must be from 1 to 31536000 seconds"),
+        ] {
+            let told = read(members.clone()).map(|_| ());
+            assert_eq!(told, Err(vec![format!("routes.0.{problem}")]), "{members}");
+        }
+    }
+
+    #[test]
+    fn a_list_has_500_routes_at_most() {
+        let told =
+            |count| parse(&json!({ "routes": vec![json!(7); count] })).expect_err("numbers are no routes");
+        assert_eq!(told(500)[0], "routes.0.value must be an object");
+        assert_eq!(told(501), ["routes must have at most 500 items"]);
+    }
+
+    #[test]
     fn a_body_without_a_list_is_one_problem() {
         for body in [json!([]), json!({}), json!({ "routes": {} })] {
             assert_eq!(parse(&body).expect_err("bad").len(), 1);
