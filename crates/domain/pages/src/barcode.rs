@@ -94,12 +94,48 @@ mod tests {
         assert_eq!(code_128("123456").map(|(_, width)| width), Some(68));
     }
 
+    /// The values that a scanner finds in an outline: it sees where bars begin and end.
+    fn scanned(outline: &str, width: usize) -> Vec<usize> {
+        let mut edges: Vec<usize> = Vec::new();
+        for bar in outline.split_terminator('z') {
+            let (at, bar) = bar.strip_prefix('M').and_then(|bar| bar.split_once(" 0h")).expect("a place");
+            let (bar, back) = bar.split_once("v1h-").expect("a width");
+            assert_eq!(bar, back, "the outline is closed");
+            let at: usize = at.parse().expect("a number");
+            edges.extend([at, at + bar.parse::<usize>().expect("a number")]);
+        }
+        assert_eq!((edges.first(), edges.last()), (Some(&0), Some(&width)));
+        let widths: String = edges.windows(2).map(|pair| (pair[1] - pair[0]).to_string()).collect();
+        let (symbols, stop) = widths.split_at(widths.len() - 7);
+        let symbols = symbols.as_bytes().chunks(6).map(|symbol| String::from_utf8_lossy(symbol).into_owned());
+        let value = |symbol: String| PATTERNS.iter().position(|pattern| *pattern == symbol);
+        symbols.chain([stop.to_owned()]).map(|symbol| value(symbol).expect("a pattern")).collect()
+    }
+
+    #[test]
+    fn a_till_reads_the_text_and_its_checksum() {
+        for (text, expected) in [
+            // 104 + 48 + 2*42 + 3*42 + 4*17 + 5*18 + 6*19 + 7*35 is 8 times 103 and 55.
+            ("PJJ123C", &[START_B, 48, 42, 42, 17, 18, 19, 35, 55, STOP][..]),
+            // 105 + 12 + 2*34 + 3*56 is 3 times 103 and 44.
+            ("123456", &[START_C, 12, 34, 56, 44, STOP]),
+            // 105 + 1 + 2*23 + 3*100 + 4*33 is 5 times 103 and 69.
+            ("0123A", &[START_C, 1, 23, TO_B, 33, 69, STOP]),
+            // 104 + 0 + 2*94 is 2 times 103 and 86.
+            (" ~", &[START_B, 0, 94, 86, STOP]),
+        ] {
+            let (outline, width) = code_128(text).expect("bars");
+            assert_eq!(scanned(&outline, width), expected, "{text:?}");
+        }
+    }
+
     #[test]
     fn what_has_no_bars_gets_none() {
         for text in ["", "ñ", "a\nb"] {
             assert_eq!(code_128(text), None, "{text:?}");
         }
     }
+
     #[test]
     fn what_counts_is_the_width_of_the_bars_and_not_the_length_of_the_text() {
         let (wide, digits) = ("A".repeat(40), "1".repeat(60));
