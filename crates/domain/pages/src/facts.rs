@@ -198,7 +198,7 @@ fn masked(text: &str) -> String {
 mod tests {
     use quipu_kernel::Currency;
     use quipu_merchants::Method;
-    use quipu_payments::Status;
+    use quipu_payments::{BankBeneficiary, BankDestination, Instructions, Status, WalletScheme};
 
     use super::*;
     use crate::{language::Language, samples};
@@ -206,8 +206,13 @@ mod tests {
     #[test]
     fn long_numbers_are_read_in_fours_and_other_texts_whole() {
         assert_eq!(groups("032180000118359719"), ["0321", "8000", "0118", "3597", "19"]);
-        assert_eq!(groups("my.alias.ar"), ["my.alias.ar"]);
-        assert_eq!(grouped_bsb("062000"), "062-000");
+        assert_eq!(groups("1234567"), ["1234", "567"]);
+        for whole in ["my.alias.ar", "1234567x", "123456", ""] {
+            assert_eq!(groups(whole), [whole]);
+        }
+        for (bsb, shown) in [("062000", "062-000"), ("0620", "062-0"), ("062", "062"), ("0", "0"), ("", "")] {
+            assert_eq!(grouped_bsb(bsb), shown);
+        }
     }
 
     #[test]
@@ -216,6 +221,94 @@ mod tests {
         assert_eq!(masked("12345678"), "••••\u{a0}78");
         assert_eq!(masked("123"), "••••\u{a0}");
         assert_eq!(masked("ana.perez@example.com"), "a••••@example.com");
+    }
+
+    /// Each line as it is read, and what its button copies.
+    fn told(facts: &[Fact]) -> Vec<(&str, String, Option<&str>)> {
+        let value = |value: &Value| match value {
+            Value::Amount(shown) => shown.text.clone(),
+            Value::Groups(groups) => groups.join(" "),
+        };
+        facts.iter().map(|fact| (fact.label.as_str(), value(&fact.value), fact.copy.as_deref())).collect()
+    }
+
+    #[test]
+    fn a_recipient_is_shown_no_more_of_the_account_than_its_end() {
+        let payment = samples::unfilled_withdrawal();
+        let shown = |payout: &Payout| {
+            let facts = Facts::of_payout(payout, &payment, Words::of(Language::English));
+            let lines = told(&facts).into_iter().map(|(label, value, copy)| {
+                assert_eq!(copy, None, "nobody is to pay to it");
+                format!("{label}: {value}")
+            });
+            lines.collect::<Vec<_>>()
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let everything = Payout {
+            recipient_name: text("Ana Torres"),
+            bsb: text("062000"),
+            bank_account: text("123456789"),
+            bank_code: text("4444"),
+            account_type: text("savings"),
+            beneficiary_tax_id: text("20-5555"),
+            ..Payout::default()
+        };
+        let expected = ["Recipient’s name: Ana Torres", "BSB: 062-000", "Account number: ••••\u{a0}6789"];
+        assert_eq!(shown(&everything), expected);
+        let payid = Payout { payid: text("ana.perez@example.com"), ..Payout::default() };
+        assert_eq!(shown(&payid), ["PayID: a••••@example.com"]);
+        let to = |destination| Payout { partner_destination: Some(destination), ..Payout::default() };
+        let wallet = Destination::Wallet { scheme: WalletScheme::Phone, value: "995123456789".to_owned() };
+        let wallet = Payout { recipient_name: text("Nino"), ..to(wallet) };
+        assert_eq!(shown(&wallet), ["Recipient’s name: Nino", "Destination: ••••\u{a0}6789"]);
+        let bank = BankBeneficiary {
+            iban: "GE29NB0000000101904917".to_owned(),
+            swift: text("TBCBGE22"),
+            beneficiary_name: "Nino Beridze".to_owned(),
+            beneficiary_bank: text("TBC Bank"),
+            address: text("7 Marjanishvili St"),
+            reference: text("invoice 7"),
+        };
+        let bank = to(Destination::Bank(BankDestination::Given { bank }));
+        assert_eq!(shown(&bank), ["Recipient’s name: Nino Beridze", "Destination: ••••\u{a0}4917"]);
+        assert!(shown(&Payout::default()).is_empty());
+    }
+
+    #[test]
+    fn a_payer_copies_what_a_bank_or_a_shop_asks_for() {
+        let facts = |method, currency, change: fn(&mut Instructions)| {
+            let mut shown = samples::instructions(method);
+            change(&mut shown);
+            let payment = samples::deposit(method, currency, Status::Processing, shown);
+            Facts::of_deposit(&payment, Words::of(Language::English))
+        };
+        let amount = |text: &str| ("Amount", text.to_owned(), Some("1234.56"));
+        let plain = |label, text: &'static str| (label, text.to_owned(), Some(text));
+        let bank = facts(Method::BankTransfer, Currency::AUD, |shown| {
+            let details = shown.bank_details.as_mut().expect("an account");
+            (details.bsb, details.swift_code) = (Some("062000".to_owned()), Some("DEUTDEFF".to_owned()));
+        });
+        let expected = [
+            amount("$1,234.56"),
+            plain("Account holder", "Quipu"),
+            ("BSB", "062-000".to_owned(), Some("062000")),
+            ("Account number", "2850 5909 4009 0418 1352 01".to_owned(), Some(samples::ACCOUNT)),
+            plain("Bank", "Bank of Nowhere"),
+            plain("SWIFT / BIC", "DEUTDEFF"),
+            plain("Payment reference", samples::ID),
+        ];
+        assert_eq!(told(&bank), expected);
+        let payid = facts(Method::PayId, Currency::AUD, |_| ());
+        let expected = [
+            plain("PayID", "pay@quipu.example"),
+            ("PayID name", "Quipu".to_owned(), None),
+            plain("Payment reference", samples::ID),
+            amount("$1,234.56"),
+        ];
+        assert_eq!(told(&payid), expected);
+        let voucher = facts(Method::Cash, Currency::MXN, |_| ());
+        assert_eq!(told(&voucher), [plain("Number for the counter", samples::ID), amount("$1,234.56")]);
+        assert!(facts(Method::Card, Currency::TRY, |_| ()).is_empty(), "its scheme's page tells it");
     }
 
     #[test]
