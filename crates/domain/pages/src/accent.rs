@@ -65,6 +65,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn contrasts_are_those_of_the_standard() {
+        let colour = |hex: &str| Accent::of_hex(hex).expect("a colour");
+        for (one, other, expected) in [
+            ("ffffff", "000000", 21.0),
+            ("000000", "ffffff", 21.0),
+            ("ffffff", "ffffff", 1.0),
+            ("ff0000", "ffffff", 3.998),
+            ("00ff00", "ffffff", 1.372),
+            ("0000ff", "ffffff", 8.592),
+            ("767676", "ffffff", 4.542),
+            ("777777", "ffffff", 4.478),
+            ("0a0a0a", "000000", 1.061),
+        ] {
+            let told = contrast(colour(one), colour(other));
+            assert!((told - expected).abs() < 0.001, "{one} {other}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_shade_lies_between_its_colour_and_the_end() {
+        let (from, to) = (Accent::new([0, 100, 255]), Accent::new([200, 0, 255]));
+        let shade = |step| towards(from, to, step).parts();
+        assert_eq!([0, 5, 10, 20].map(shade), [[0, 100, 255], [50, 75, 255], [100, 50, 255], [200, 0, 255]]);
+    }
+
+    #[test]
     fn every_colour_stays_readable_on_both_grounds() {
         let steps = [0_u8, 51, 102, 153, 204, 255];
         for (red, (green, blue)) in steps

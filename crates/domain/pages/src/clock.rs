@@ -68,8 +68,18 @@ mod tests {
     fn the_time_left_is_counted_to_the_second() {
         let words = Words::of(Language::English);
         let now = Timestamp::from_millis(1_763_683_200_000);
-        let table =
-            [(0, "00:00:00"), (1, "00:00:01"), (3_599_001, "01:00:00"), (259_200_000, "3 d 00:00:00")];
+        let table = [
+            (0, "00:00:00"),
+            (1, "00:00:01"),
+            (59_000, "00:00:59"),
+            (60_000, "00:01:00"),
+            (3_599_001, "01:00:00"),
+            (3_723_000, "01:02:03"),
+            (86_399_000, "23:59:59"),
+            (86_400_000, "1 d 00:00:00"),
+            (183_845_000, "2 d 03:04:05"),
+            (259_200_000, "3 d 00:00:00"),
+        ];
         for (millis, expected) in table {
             let until = Timestamp::from_millis(now.millis() + millis);
             assert_eq!(left(until, now, words), expected);
