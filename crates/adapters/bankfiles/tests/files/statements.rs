@@ -182,6 +182,82 @@ fn details_that_are_not_what_was_booked_are_one_movement() {
 }
 
 #[test]
+fn details_that_go_both_ways_are_told_apart_where_they_come_to_what_was_booked() {
+    let second = "<Refs><EndToEndId>second</EndToEndId></Refs><Amt Ccy=\"MXN\">20.00</Amt><CdtDbtInd>DBIT";
+    let opposite = second.replace("20.00", "4.00").replace("DBIT", "CRDT");
+    for (booked, expected) in [
+        ("6.00", &[(Debit, 1_000), (Credit, 400)][..]),
+        ("14.00", &[(Debit, 1_400)]),
+        ("4.00", &[(Debit, 400)]),
+    ] {
+        let file = STATEMENT.replacen(second, &opposite, 1).replacen(
+            "<Ntry><Amt Ccy=\"MXN\">30.00</Amt>",
+            &format!("<Ntry><Amt Ccy=\"MXN\">{booked}</Amt>"),
+            1,
+        );
+        let entries = read(&file).expect("a statement");
+        let of_batch = &entries[1..entries.len() - 1];
+        let told: Vec<_> = of_batch.iter().map(|entry| (entry.side, entry.amount.get())).collect();
+        assert_eq!(told, expected, "{booked}");
+    }
+}
+
+#[test]
+fn details_without_amounts_are_one_movement_with_all_their_texts() {
+    let without = |amount: &str| {
+        STATEMENT.replacen(&format!("<Amt Ccy=\"MXN\">{amount}</Amt><CdtDbtInd>DBIT"), "<CdtDbtInd>DBIT", 1)
+    };
+    let neither =
+        without("10.00").replacen("<Amt Ccy=\"MXN\">20.00</Amt><CdtDbtInd>DBIT", "<CdtDbtInd>DBIT", 1);
+    for file in [without("10.00"), without("20.00"), neither] {
+        let entries = read(&file).expect("a statement");
+        assert_eq!((entries.len(), entries[1].amount.get(), entries[1].is_return), (3, 3_000, false));
+        assert_eq!(entries[1].texts, ["first", "second"]);
+        let back = "</CdtDbtInd><RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls></NtryDtls>";
+        let file = file.replacen("</CdtDbtInd></TxDtls></NtryDtls>", back, 1);
+        let returned = &read(&file).expect("a statement")[1];
+        assert_eq!((returned.is_return, returned.return_reason.as_deref()), (true, Some("AC04")));
+    }
+}
+
+#[test]
+fn a_reversal_undoes_a_movement() {
+    for (word, is_return) in [("true", true), ("1", true), ("false", false), ("0", false)] {
+        let reversal = format!("</Amt><CdtDbtInd>DBIT</CdtDbtInd><RvslInd>{word}</RvslInd><Sts>");
+        let file = STATEMENT.replacen("</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>", &reversal, 1);
+        assert_valid(file.as_bytes(), "camt.053.001.08");
+        let told: Vec<_> = read(&file).expect("a statement").iter().map(|entry| entry.is_return).collect();
+        assert_eq!(
+            told,
+            [false, is_return, is_return, true],
+            "{word}: of all details, and of no other entry"
+        );
+    }
+}
+
+#[test]
+fn a_problem_names_the_entry_by_its_place_in_the_file() {
+    let (head, statement) = STATEMENT.split_once("<Stmt>").expect("a statement");
+    let first = statement.replace("</BkToCstmrStmt></Document>", "");
+    let told = |second: &str| {
+        let file = format!("{head}<Stmt>{first}<Stmt>{second}");
+        read(&file).expect_err("something is wrong").to_string()
+    };
+    for (from, to, problem) in [
+        ("<Amt Ccy=\"MXN\">1000.00", "<Amt Ccy=\"MXN\">1000,00", "entry 5 has no valid amount"),
+        ("<Sts><Cd>PDNG</Cd></Sts>", "", "entry 6 has no valid status"),
+        ("<Amt Ccy=\"MXN\">10.00", "<Amt Ccy=\"pesos\">10.00", "entry 7 has no valid currency"),
+        (
+            "<Amt Ccy=\"MXN\">20.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts>",
+            "<Amt Ccy=\"MXN\">20.00</Amt><CdtDbtInd>CR</CdtDbtInd><Sts>",
+            "entry 8 has no valid credit or debit indicator",
+        ),
+    ] {
+        assert_eq!(told(&statement.replacen(from, to, 1)), problem, "{to}");
+    }
+}
+
+#[test]
 fn a_single_detail_that_contradicts_its_entry_does_not_count() {
     let quoted = STATEMENT.replacen(
         "<Amt Ccy=\"MXN\">1000.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts>",
