@@ -77,6 +77,75 @@ fn a_file_of_transfers_fits_the_published_schema() {
 }
 
 #[test]
+fn a_recipient_is_named_with_bank_and_account_in_the_elements_made_for_them() {
+    let debtor = Debtor {
+        name: "Quipu".to_owned(),
+        account: transfer("646180157000000004", Some("646"), Some("notabic1")).account,
+    };
+    let squeezed = |file: Vec<u8>| {
+        let text = String::from_utf8(file).expect("UTF-8");
+        text.lines().map(str::trim).collect::<String>()
+    };
+    let iban = "GE29NB0000000101904917";
+    for (account, bank, number) in [
+        (transfer("032180000118359719", None, None).account, "", "<Othr><Id>032180000118359719</Id></Othr>"),
+        (
+            transfer("12345678", Some("062000"), None).account,
+            "<ClrSysMmbId><MmbId>062000</MmbId></ClrSysMmbId>",
+            "<Othr><Id>12345678</Id></Othr>",
+        ),
+        (
+            transfer(iban, None, Some("TBCBGE22")).account,
+            "<BICFI>TBCBGE22</BICFI>",
+            "<IBAN>GE29NB0000000101904917</IBAN>",
+        ),
+        (
+            transfer(iban, Some("062000"), Some("TBCBGE22XXX")).account,
+            "<BICFI>TBCBGE22XXX</BICFI>",
+            "<IBAN>GE29NB0000000101904917</IBAN>",
+        ),
+        // Neither a BIC nor an IBAN by the schema.
+        (
+            transfer("GEX9NB0000000101904917", None, Some("12345678")).account,
+            "<Othr><Id>12345678</Id></Othr>",
+            "<Othr><Id>GEX9NB0000000101904917</Id></Othr>",
+        ),
+        (
+            BankAccount {
+                number: "12345678".to_owned(),
+                ..named(ProxyKind::PayId(PayIdType::Email), "ana@example.com")
+            },
+            "",
+            "<Othr><Id>12345678</Id></Othr>",
+        ),
+    ] {
+        let sent = Transfer { account, ..transfer("1", None, None) };
+        let file = written(&debtor, Currency::MXN, std::slice::from_ref(&sent));
+        assert_valid(&file, "pain.001.001.09");
+        let text = squeezed(file);
+        let (_, order) = text.split_once("<CdtTrfTxInf>").expect("an order");
+        let told =
+            order.split_once("<CdtrAgt><FinInstnId>").and_then(|(_, rest)| rest.split_once("</FinInstnId>"));
+        assert_eq!(told.map_or("", |(bank, _)| bank), bank, "{order}");
+        assert!(order.contains(&format!("<CdtrAcct><Id>{number}</Id>")), "{order}");
+        assert!(text.contains("<DbtrAcct><Id><Othr><Id>646180157000000004</Id>"), "{text}");
+        assert!(text.contains("<DbtrAgt><FinInstnId><ClrSysMmbId><MmbId>646</MmbId>"), "{text}");
+    }
+    let long = "Calle Ñandú 5, ".repeat(20);
+    let lines = |address: &str| {
+        let sent = Transfer { address: Some(address.to_owned()), ..transfer("1", None, None) };
+        let text = squeezed(written(&debtor, Currency::MXN, &[sent]));
+        let lines =
+            text.split("<AdrLine>").skip(1).map(|line| line.split_once('<').expect("an end").0.to_owned());
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(lines("Calle 5"), ["Calle 5"]);
+    let told = lines(&long);
+    assert_eq!(told.iter().map(|line| line.chars().count()).collect::<Vec<_>>(), [70, 70, 70]);
+    assert!(long.starts_with(&told.concat()), "{told:?}");
+}
+
+#[test]
 fn an_account_is_named_whole_or_not_at_all() {
     let debtor = Debtor {
         name: "Quipu Pty".to_owned(),
