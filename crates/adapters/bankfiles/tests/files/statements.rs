@@ -144,8 +144,26 @@ fn what_is_no_whole_statement_is_refused() {
 
 #[test]
 fn a_long_text_does_not_fill_the_memory() {
-    let long = STATEMENT.replace("thanks", &"x".repeat(20_000));
-    assert!(matches!(read(&long), Err(StatementProblem::TooLong)));
+    let half = "x".repeat(10_000);
+    let read =
+        |text: &str| read(&STATEMENT.replace("pay_1763683200000_abcdefghjkmn &amp; thanks &#x2713;", text));
+    for long in [half.repeat(2), format!("{half}&amp;{half}"), format!("{half}<![CDATA[{half}]]>")] {
+        assert!(matches!(read(&long), Err(StatementProblem::TooLong)));
+    }
+    assert_eq!(read(&half).expect("a statement")[0].texts.last(), Some(&half), "it is twenty fields long");
+}
+
+#[test]
+fn a_character_that_xml_does_not_allow_is_refused_however_it_is_written() {
+    let read = |text: &str| read(&STATEMENT.replace("thanks", text));
+    for text in
+        ["&#0;", "&#x1;", "\u{1}", "&#xb;", "&#x1f;", "\u{1f}", "&#xfffe;", "\u{ffff}", "<![CDATA[\u{8}]]>"]
+    {
+        assert!(matches!(read(text), Err(StatementProblem::Malformed(_))), "{text:?}");
+    }
+    for text in ["&#9;", "&#xa;", "&#x85;", "&#xfffd;", "&#x1f600;", "\u{1f600}", "\t\r\n"] {
+        assert!(read(text).is_ok(), "{text:?}");
+    }
 }
 
 #[test]
